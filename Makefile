@@ -18,7 +18,7 @@ FORGIVEN = -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W
 # Tests start many interpreters, which need not compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: audit test check lowest bench paper verify oracle format clean
+.PHONY: audit test check lowest bench bench-peers paper verify oracle format clean
 
 audit: $(AUDIT)
 	$(BIN)/equieffort demo german --out out/german
@@ -54,16 +54,25 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/adult.py
 	$(BIN)/python benchmarks/command_line.py
 	$(BIN)/python benchmarks/certificates.py
+	$(BIN)/python benchmarks/no_cliffs_trees.py
 	$(BIN)/python benchmarks/programs.py
+	$(BIN)/python benchmarks/no_cliffs.py
 	$(BIN)/python benchmarks/compilation.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/worlds.py
 	$(BIN)/python benchmarks/measures.py
+	$(BIN)/python -m benchmarks.imputers
+	$(BIN)/python benchmarks/cluster.py
+	$(BIN)/python benchmarks/out_of_core.py
+
+# Other tools for recourse, each in an environment of its own.
+bench-peers: $(STAMP)
+	$(BIN)/python benchmarks/peers/table.py
 
 # SCIP gives a second opinion on programs where it can be installed.
 verify: $(STAMP)
 	-$(INSTALL) PySCIPOpt
-	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/recourse/solvers tests/hostile tests/fuzz tests/paper
+	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/test_verify_scale.py tests/recourse/solvers tests/hostile tests/fuzz tests/paper
 
 oracle:
 	$(PYTHON) -m venv .venv-oracle
@@ -76,7 +85,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .venv-oracle $(LOWEST) out
+	rm -rf $(VENV) .venv-oracle .venv-peers $(LOWEST) out
 
 # An audit needs the package alone.
 $(AUDIT): pyproject.toml constraints.txt

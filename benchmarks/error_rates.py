@@ -2,14 +2,15 @@
 
 Parts: `coverage` (95 % intervals of every measure, and the verdicts of the same draws, in the paper's synthetic world),
 `boundary` (groups whose measures lie exactly on their thresholds), `others` (two worlds that the formulas were not
-chosen on), `audit` (the paper's world through `ee.audit` itself), `curve` (the bands of `audit.curve()`), `equations`
-and `procedure` (`audit.resample` with equations learned, and a model trained, again). Each table ends with its Monte
-Carlo error: one standard error of a rate of 95 or 5 % with so many repetitions.
+chosen on), `audit` (the paper's world through `ee.audit` itself), `curve` (the bands of `audit.curve()`), `centres`
+(the same where centres are drawn), `equations` and `procedure` (`audit.resample` with equations learned, and a model
+trained, again). Each table ends with its Monte Carlo error: one standard error of a rate of 95 or 5 % with so many
+repetitions.
 
 `--repetitions N` changes how many a cell has, `--jobs N` runs them in so many processes, `--keep FOLDER` keeps what is
 counted, so that a run that was stopped goes on. Neither of the last two changes a number.
 
-What varies in the first five is who was drawn; decisions and prices stay as they are. The truth of a measure is that of
+What varies in the first six is who was drawn; decisions and prices stay as they are. The truth of a measure is that of
 an endless sample, from 400,000 equally likely people a group.
 """
 

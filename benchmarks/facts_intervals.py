@@ -1,5 +1,7 @@
 """How often intervals of FACTS' notions hold the truth: `python benchmarks/facts_intervals.py`.
 
+With the word `few`: how often macro intervals of few people name a side between groups with the same law.
+
 Efforts of the refused are exponential (means 1.5 and 1), a fifth and a tenth have no route. Five actions turn a person
 with a chance of their own in each group, each at a cost that is the same for everybody; so the true macro curves are
 known. In the second world two actions are equally good, where the best of a sample is better than the truth.
@@ -13,6 +15,7 @@ from math import exp, log
 import numpy as np
 
 from equieffort.effort.measures import Sample
+from equieffort.notions.facts import macro
 from equieffort.notions.facts.macro import Asked, macro_readings
 from equieffort.notions.facts.micro import micro_readings
 
@@ -53,6 +56,25 @@ def macro_truth(mine: np.ndarray, theirs: np.ndarray) -> dict[str, float]:
     }
 
 
+def few(runs: int = 100) -> None:
+    """How often macro intervals of few people name a side, where both groups have the same law."""
+    rng, macro.FEWEST = np.random.default_rng(1), 2
+    laws = {name: theirs for name, (_, theirs) in WORLDS.items()} | {"five equally good": np.full(5, 0.5)}
+    print(f"\n{runs} runs of each of {len(laws)} laws, the same in both groups; named a side, of those with one")
+    for m in (60, 300):
+        for n in (3, 5, 10, 20, 30, 50, 100):
+            named: dict[str, list[bool]] = {}
+            for law in laws.values():
+                for _ in range(runs):
+                    costs = np.where(rng.random((n + m, 5)) < law, COSTS, np.inf)
+                    side = np.arange(n + m) < n
+                    for one in macro_readings("a", "b", costs, side, ~side, 0.95, Asked(PHI, BUDGET)):
+                        if not np.isnan(one.low) and one.notion != "facts_macro_trade_off":
+                            named.setdefault(one.notion, []).append(one.low > 0 or one.high < 0)
+            told = (f"{name.removeprefix('facts_macro_')} {np.mean(kept) * 100:.1f} %" for name, kept in named.items())
+            print(f"{n} against {m}: {', '.join(told)}", flush=True)
+
+
 def main(runs: int = 400) -> None:
     rng = np.random.default_rng(20261118)
     print(f"{runs} runs a cell, nominal 95 %; of runs without an interval the number in brackets")
@@ -87,4 +109,7 @@ def show(title: str, held: dict[str, list[bool]], runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if sys.argv[1:2] == ["few"]:
+        few(*map(int, sys.argv[2:]))
+    else:
+        main(*map(int, sys.argv[1:]))

@@ -20,6 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
+from equieffort.foundations.jit import compile_at_once
 from equieffort.recourse.alternatives import find_alternatives
 from equieffort.recourse.table import RecourseTable
 
@@ -81,4 +82,5 @@ def tell(what: str, table: RecourseTable, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with compile_at_once():
+        main()

@@ -7,8 +7,11 @@ the group everything then hangs on how much the score lacks, which is normal, so
 one normal density, worked out here by hand and without a solver; only the share of pairs is drawn (from 4 million).
 
 Each run draws people anew. `held`: runs whose 95 % interval holds the truth, of those with an interval. The budget of
-social burden is 2. Huang's AED, FACTS and the ratio with learned equations have benchmarks of their own
-(equality_of_effort.py, facts_intervals.py, twins.py).
+social burden and of FACTS is 2; FACTS is micro, each person with their own action. Huang's AED sets X1 from -5 to 5 in
+steps of 0.1, read between them as straight, gamma from 0.3 to 0.7. FACTS with one action for all, the
+ratio with learned equations, and rewards by rank with situation testing have benchmarks of their own
+(facts_intervals.py, twins.py, rewards.py); equality_of_effort.py has another world for AED. With `--few`
+only how often few people name a side by a mean where the groups are equal.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from sklearn.linear_model import LogisticRegression
 import equieffort as ee
 from equieffort.data.frames import Bools, Floats
 from equieffort.notions.base import NotionReading
+from equieffort.notions.comparing import mean_gap, side_of
 from equieffort.world.scales import Scale
 
 READS_A = 0.25
@@ -40,6 +44,8 @@ SPREAD = sqrt(1.5**2 * 2 + 1)
 """Of the score within a group: 1.5 U1 - 1.5 U2 + U3."""
 SHIFT = 0.5 + 0.75 + READS_A
 """The score's mean is SHIFT times A."""
+EFFORTS = np.linspace(0.0, 10.0, 1_000_001)
+"""Where the shares turned are compared; beyond the last nobody has a route."""
 CFR = "counterfactual_fairness_ratio"
 Key = tuple[str, str, str]
 """Notion, group, variant."""
@@ -71,7 +77,7 @@ def _filled(gap: Floats, cheapest_first: tuple[str, ...], worth: float) -> Float
 def truths() -> dict[Key, float]:
     """What every notion is in the whole population, by integrals over the score in each group."""
     found: dict[Key, float] = {}
-    effort, compared, twin_gap = {}, {}, {}
+    effort, compared, twin_gap, turned, halfway = {}, {}, {}, {}, {}
     score = np.linspace(-8 * SPREAD, 8 * SPREAD, 2_000_001)
     for sign, group in ((-1, "-1"), (1, "1")):
         at = score + SHIFT * sign
@@ -87,6 +93,14 @@ def truths() -> dict[Key, float]:
 
         has = refused & np.isfinite(least)
         effort[group] = mean(least, has)
+        # Efforts grow with what is lacking, so that shares turned are running sums from the boundary on.
+        near = np.argsort(gap[refused], kind="stable")
+        growing, share = least[refused][near], np.cumsum(weight[refused][near]) / weight[refused].sum()
+        halfway[group] = float(growing[np.searchsorted(share, 0.5)])
+        turned[group] = np.interp(EFFORTS, growing[np.isfinite(growing)], share[np.isfinite(growing)], left=0.0)
+        for how, is_so in (("stays", twin <= 0), ("turns", twin > 0)):
+            if (has & is_so).any():
+                found["effort_by_counterfactual_fairness", group, how] = mean(least, has & is_so)
         both = has & (twin <= 0) & np.isfinite(twin_least)
         compared[group] = float(weight[both].sum())
         twin_gap[group] = mean(np.abs(least - np.where(both, twin_least, 0.0)), both)
@@ -113,6 +127,16 @@ def truths() -> dict[Key, float]:
     found["counterfactual_fairness_gap", "-1", "refused"] = stays[1] - stays[0]
     found["boundary_gap", "-1", ""] = abs(found["boundary_distance", "-1", ""] - found["boundary_distance", "1", ""])
     found["group_recourse_gap", "-1", ""] = abs(effort["-1"] - effort["1"])
+    apart = turned["1"] - turned["-1"]
+    found |= {
+        ("facts_effectiveness", "-1", ""): found["preclusion_gap", "-1", ""],
+        ("facts_effectiveness_within_budget", "-1", ""): float(np.interp(BUDGET, EFFORTS, apart)),
+        ("facts_cost_of_effectiveness", "-1", ""): halfway["-1"] - halfway["1"],
+        ("facts_mean_recourse", "-1", ""): effort["-1"] - effort["1"],
+        ("facts_trade_off", "-1", ""): float(np.abs(apart).max()),
+        # Where X1 is set the score is 1.5 X1 and what is left: 0.75 A on average.
+        **{("aed", "-1", how): 2 * (SHIFT - 0.75) / 1.5 for how in AED_BY},
+    }
     whole = sum(compared.values())
     found["individual_recourse_gap", "", "mean"] = sum(twin_gap[g] * compared[g] / whole for g in compared)
     return found | _of_pairs()
@@ -157,17 +181,41 @@ SCHEMA = ee.Schema(
 )  # fmt: skip
 
 
-def one_run(people: int, seed: int) -> list[NotionReading]:
-    """Every reading of one sample."""
+def one_run(people: int, seed: int, only: str = "") -> list[NotionReading]:
+    """Every reading of one sample, or those of one family that is read with the others."""
     X, labels = WORLD.sample(people, seed)
     audit = ee.audit(
         known_model(), X, schema=SCHEMA, scm=WORLD.scm, cost=ee.WeightedL1(Unit(), weights=PRICE),
         criteria=ee.Criteria(budget=BUDGET),
     )  # fmt: skip
-    families = ["counterfactual", "fair_causal_recourse", "discrimination", "boundary", "social_burden"]
+    if only == "aed":
+        return aed(audit)
+    if only:
+        return list(audit.notions(labels=labels, only=[only]).readings)
+    families = ["counterfactual", "fair_causal_recourse", "discrimination", "boundary", "social_burden", "facts"]
     found = list(audit.notions(labels=labels, only=[*families, "responsiveness"]).readings)
+    found += aed(audit)
     far = audit.fairness_through_awareness(LIPSCHITZ, ee.Manhattan(scale=Unit()))
     return [*found, *audit.improvement_only(["X1", "X2"]).readings, *far.readings]
+
+
+def aed(audit: ee.Audit) -> list[NotionReading]:
+    """Huang's AED by each way of finding E[Y(t)]."""
+    found = []
+    for variant, by in AED_BY.items():
+        study = audit.equality_of_effort(
+            "X1", gammas=ee.GammaRange(0.3, 0.7), grid=np.linspace(-5, 5, 101), interpolate=True, by=by
+        )  # fmt: skip
+        found += [
+            NotionReading("aed", row["group"], row["against"], variant, row["aed"], row["low"], row["high"])
+            for row in study.aed.to_dict("records")
+        ]
+    return found
+
+
+AED_BY: dict[str, ee.ByRegression | ee.ByWeighting | None] = {
+    "": None, "by regression": ee.ByRegression(), "by weighting": ee.ByWeighting(),
+}  # fmt: skip
 
 
 def key_of(reading: NotionReading, truth: dict[Key, float]) -> Key | None:
@@ -186,8 +234,25 @@ BARE = (
     "boundary_gap",
     "social_burden",
     "awareness_share",
+    "facts_effectiveness",
+    "facts_effectiveness_within_budget",
+    "facts_cost_of_effectiveness",
+    "facts_mean_recourse",
+    "facts_trade_off",
 )
-"""Their variants say in which metric, which group is worst, or what the causes are."""
+"""Their variants say in which metric, which group is worst, what the causes are, or where the curves are apart."""
+
+
+def few(draws: int = 1_000) -> None:
+    """How often Welch's interval of few people against 300 names a side where efforts of 1, 2 or 3 have one law."""
+    rng = np.random.default_rng(1)
+    for n in (2, 3, 4, 5, 10, 20, 50):
+        named = 0
+        for _ in range(draws):
+            mine, theirs = (side_of(rng.choice(3, size, p=(0.6, 0.3, 0.1)) + 1.0) for size in (n, 300))
+            one = mean_gap(NotionReading("effort", "a", "b"), mine, theirs, 0.95)
+            named += one.low > 0 or one.high < 0
+        print(f"{n} against 300: {100 * named / draws:.1f} % of {draws:,} draws")
 
 
 def main() -> None:
@@ -195,17 +260,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--people", type=int, default=400)
+    parser.add_argument("--only", default="", help="one family, such as social_burden, or aed")
+    parser.add_argument("--few", action="store_true", help="only how often few people name a side")
     asked = parser.parse_args()
+    if asked.few:
+        few()
+        return
     warnings.simplefilter("ignore")
     truth, start = truths(), time.process_time()
     kept: dict[Key, list[tuple[float, float, float]]] = {key: [] for key in truth}
     for seed in range(asked.runs):
-        for reading in one_run(asked.people, seed):
+        for reading in one_run(asked.people, seed, asked.only):
             key = key_of(reading, truth)
             if key is not None:
                 kept[key].append((reading.estimate, reading.low, reading.high))
     print(f"{datetime.now(UTC).date()}, {asked.runs} runs, {asked.people} people")
-    print(pd.DataFrame([_row(key, truth[key], kept[key]) for key in truth]).to_string(index=False))
+    print(pd.DataFrame([_row(key, truth[key], kept[key]) for key in truth if kept[key]]).to_string(index=False))
     error = 100 * sqrt(0.95 * 0.05 / asked.runs)
     print(f"Monte Carlo error of a share of 95 %: {error:.1f} points. {time.process_time() - start:.0f} s of CPU time.")
 

@@ -4,8 +4,12 @@ Rewards: x is normal in two groups, women shifted by `SHIFT`, and approved from 
 the effort of a refused person is uniform between 0 and F(CUT) of their group, so that the share turned by at most delta
 is min(1, delta / F(CUT)), and the mean effort F(CUT) / 2. Ranks are known, or those of the same people.
 
+The paper's world: whole audits of `ee.datasets.paper_synthetic(1)`, X2 can be raised, and everybody is approved from
+X2 + X3 = 3.5 on, with true values by integrals over X2 and X3.
+
 Situation testing: x is uniform, and women are approved from 0.6 on, men from 0.5 on: a sixth of all refused women, and
-nobody else, are discriminated.
+nobody else, are discriminated. In the paper's world people with S = 0 are approved from X2 = 3.5 on, the others from
+2.9 on; those between are discriminated.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import argparse
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from math import inf
 
 import numpy as np
 import pandas as pd
@@ -42,6 +47,64 @@ def known_ranks() -> pd.DataFrame:
     """People at the true quantiles of their group."""
     at = norm.ppf((np.arange(400) + 0.5) / 400)
     return pd.concat([pd.DataFrame({"woman": w, "x": at + SHIFT * w}) for w in (1, 0)], ignore_index=True)
+
+
+ALPHA = 1.0
+NEED = 3 + ALPHA / 2
+
+
+@cache
+def papers_refused(s: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Of the refused of a group S, over a grid of X2 and X3: their efforts, their weights, and everybody's weight."""
+    z = np.linspace(-8, 8, 2001)
+    weight, mean = np.outer(norm.pdf(z), norm.pdf(z)), 3 + ALPHA * s
+    x2, x3 = np.meshgrid(z + mean, z, indexing="ij")
+    refused = x2 + x3 < NEED
+    effort = norm.cdf(NEED - x3 - mean) - norm.cdf(x2 - mean)
+    return effort[refused], weight[refused], float(weight.sum())
+
+
+@cache
+def papers_truth(budget: float) -> dict[tuple[str, str], float]:
+    """The groups' differences in what an effort of 0.25 turns, and in what the refused need, also at most a budget."""
+    found: dict[str, dict[int, float]] = {"refused": {}, "everybody": {}, "effort": {}, "budget": {}}
+    for s in (0, 1):
+        effort, weight, everybody = papers_refused(s)
+        turned = float(weight[effort <= 0.25].sum())
+        found["refused"][s] = turned / float(weight.sum())
+        found["everybody"][s] = turned / everybody
+        found["effort"][s] = float(np.average(effort, weights=weight))
+        found["budget"][s] = float(np.average(np.minimum(effort, budget), weights=weight))
+    gap = {name: one[0] - one[1] for name, one in found.items()}
+    return {
+        ("bounded_reward_gap", "decision, refused, effort at most 0.25"): gap["refused"],
+        ("bounded_reward_gap", "decision, everybody, effort at most 0.25"): gap["everybody"],
+        ("threshold_reward_gap", "decision, with a route"): gap["effort"],
+        ("threshold_reward_gap", "decision, at most the budget"): gap["budget"],
+    }
+
+
+def papers_world(n: int, seed: int, *, ranks_known: bool) -> Iterator[tuple[str, float, float, float]]:
+    """The same of the paper's world, through the whole audit."""
+    X, _ = ee.datasets.paper_synthetic(ALPHA, n, seed)
+    at = norm.ppf((np.arange(1000) + 0.5) / 1000)
+    known = pd.concat([pd.DataFrame({"S": s, "X2": at + 3 + ALPHA * s, "X3": at}) for s in (0, 1)], ignore_index=True)
+    schema = ee.Schema(
+        sensitive="S", protected=0, favourable=True,
+        features={"X2": ee.Feature("actionable", upper=inf), "X3": "immutable"},
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([("S", "X2")], nodes=["X3"], mechanisms={"X2": ee.Linear({"S": ALPHA}, 3)}).fit(X)
+    made = ee.audit(
+        ee.LinearScore({"X2": 1.0, "X3": 1.0}, threshold=NEED), X, schema=schema, scm=scm,
+        cost=ee.Percentile(within="group"), reference=known.astype({"S": X["S"].dtype}) if ranks_known else None,
+    )  # fmt: skip
+    # The budget is that of the people at hand, and so is the truth beside it.
+    budget = made.provenance.budget
+    truth, named = papers_truth(budget), f"at most {budget:g}"
+    for row in made.effort_rewards([0.25]).frame().to_dict("records"):
+        key = str(row["notion"]), str(row["variant"]).replace(named, "at most the budget")
+        if key in truth:
+            yield ", ".join(key), float(row["low"]), float(row["high"]), truth[key]
 
 
 class Source:
@@ -112,19 +175,43 @@ def situations(n: int, seed: int, tau: float) -> Iterator[tuple[str, float, floa
             yield f"{name}, {row['variant']}", float(row["low"]), float(row["high"]), truth
 
 
+READS_S = 0.6
+"""So much more X2 a person with S = 0 must have, in the paper's world."""
+
+
+def papers_situations(n: int, seed: int, tau: float) -> Iterator[tuple[str, float, float, float]]:
+    """Of people with S = 0 and their difference to the others, where X2 and S decide."""
+    X, _ = ee.datasets.paper_synthetic(ALPHA, n, seed)
+    schema = ee.Schema(sensitive="S", protected=0, favourable=True, features={"X2": ACTING, "X3": "immutable"})
+    scm = ee.StructuralCausalModel([("S", "X2")], nodes=["X3"], mechanisms={"X2": ee.Linear({"S": ALPHA}, 3)}).fit(X)
+    rule = ee.LinearScore({"X2": 1.0, "S": READS_S}, threshold=NEED)
+    found = ee.audit(rule, X, schema=schema, scm=scm).situation_testing(5, tau).frame()
+    refused, discriminated = norm.cdf(NEED - 3), norm.cdf(NEED - 3) - norm.cdf(NEED - READS_S - 3)
+    own = found[(found["notion"] == "situation_discriminated") & (found["group"] == "0")]
+    gaps = found[found["notion"] == "situation_discriminated_gap"]
+    for name, part in (("share of S = 0", own), ("difference", gaps)):
+        for row, truth in zip(part.to_dict("records"), (discriminated / refused, discriminated), strict=True):
+            yield f"{name}, {row['variant']}", float(row["low"]), float(row["high"]), float(truth)
+
+
 def main() -> None:
     """Shares of intervals that hold the truth."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--people", type=int, default=200)
-    parser.add_argument("--only", help="one part: ranks known, ranks of the same people, situation testing")
+    parser.add_argument("--only", help="one part, by the name that it is printed with")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     known = known_ranks()
     makers = {
         "ranks known": lambda seed: rewards(given.people, seed, known),
         "ranks of the same people": lambda seed: rewards(given.people, seed, None),
+        "the paper's world, ranks known": lambda seed: papers_world(2 * given.people, seed, ranks_known=True),
+        "the paper's world, ranks of the same people": lambda seed: papers_world(
+            2 * given.people, seed, ranks_known=False
+        ),
         "situation testing": lambda seed: situations(2 * given.people, seed, 0.5),
+        "situation testing, the paper's world": lambda seed: papers_situations(2 * given.people, seed, 0.5),
     }
     for name, make in makers.items():
         if given.only not in (None, name):

@@ -21,8 +21,9 @@ from sklearn.preprocessing import StandardScaler
 
 import equieffort as ee
 from equieffort.effort.metrics import neighbourhood_sweep
+from equieffort.foundations.jit import compile_at_once
 from equieffort.recourse import verification
-from equieffort.recourse.solvers.linear.fill_kernels import fill_batch
+from equieffort.recourse.solvers.linear.fill_kernels import Answers, Asked, fill_batch
 from equieffort.world.schema import UNLIMITED
 
 PEOPLE = 1_000_000
@@ -60,7 +61,8 @@ def kernel() -> float:
     code = np.empty(PEOPLE, dtype=np.int8)
 
     def run() -> None:
-        fill_batch(need, slack, tolerance, gain, price, price, low, high, whole, False, cost, bound, delta, code)
+        asked = Asked(need, slack, tolerance, gain, price, price, low, high, whole, False)
+        fill_batch(asked, Answers(cost, bound, delta, code))
 
     run()
     return best_of(5, run) / PEOPLE * 1e9
@@ -165,4 +167,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with compile_at_once():
+        main()

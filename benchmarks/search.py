@@ -21,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
+from equieffort.foundations.jit import compile_at_once
 
 MODELS: dict[str, Any] = {
     "logistic": LogisticRegression(),
@@ -86,4 +87,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with compile_at_once():
+        main()

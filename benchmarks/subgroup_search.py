@@ -8,6 +8,11 @@ rates    Worlds of 8 features with 5 levels: the group's share depends on two of
          of up to three conditions are searched (tau = 1, two-sided, 5 %). `false flag`: runs that flag any subgroup
          that is not unequal, by Holm and by Benjamini and Hochberg. `found`: runs that flag the planted subgroup by
          name; `least p`: none has a smaller p-value.
+         Planted is also: shares of people with recourse 15 points lower (rd), approvals divided by 1.5 (impact_ratio),
+         capped efforts 1.5 times (restricted_effort, burden). "Adult": refused people of all of Adult with their
+         columns and real efforts (the audit of docs/subgroups.md; for burden and impact_ratio everybody) are drawn
+         with replacement, and groups independently of everything, with the share of women among them or 15 %: no
+         subgroup is unequal.
          `bounds hold`: runs in which every certified bound is at least the true value, with 200 people a side as
          certified, and for all subgroups searched (50 a side). `+-` is one Monte Carlo standard error at 5 %.
 time     10^5 subgroups over 10^5 people, from a table of numbers to the ranked table with rules; two threads.
@@ -20,10 +25,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import runpy
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +41,24 @@ import pandas as pd
 
 from equieffort.data.frames import Floats
 from equieffort.effort.inference.guarded import benjamini_hochberg
-from equieffort.effort.search import Asked, Coded, CodedFeature, Counted, Found, code_features, search
+from equieffort.effort.search import (
+    Asked,
+    Coded,
+    CodedFeature,
+    Counted,
+    Found,
+    code_features,
+    count_people,
+    search,
+)
+from equieffort.effort.search.counted import KEYS
 from equieffort.recourse.solvers import Status
 
-FEATURES, LEVELS, RATIO = 8, 5, 1.5
+FEATURES, LEVELS, RATIO, GAP = 8, 5, 1.5, 0.15
+REAL = "Adult"
 PLANTED = {4: 0.25, 5: 0.2}
 """Feature -> share of its level 0: both together are 5 % of the people."""
+PLANTED_AS = dict.fromkeys(("acr", "restricted_effort", "burden"), "1.5") | {"rd": "0.15", "impact_ratio": "1 / 1.5"}
 CODED = tuple(CodedFeature(f"f{k}", tuple(f"f{k} = {level}" for level in range(LEVELS))) for k in range(FEATURES))
 LAWS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "gamma(2)": lambda rng, n: rng.gamma(2, 0.5, n),
@@ -47,6 +67,11 @@ LAWS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "half-normal": lambda rng, n: np.abs(rng.normal(0, 1, n)),
 }
 SHARES = {"30-70 %": (0.3, 0.7), "15 %": (0.1, 0.2)}
+WOMEN = "as women"
+SMALL_REFERENCE = {"85 %": (0.8, 0.9)}
+"""For shares, whose errors lie on the side of the smaller group."""
+CHANCES = {"85 % with recourse": 0.75, "half approved": 0.4, "one in ten approved": 0.05}
+"""The least; feature 2 adds up to 0.2, or 0.1 to the last."""
 
 
 @dataclass(frozen=True)
@@ -67,34 +92,81 @@ class Cell:
 
 CELLS = [Cell(costs, shares) for shares in SHARES for costs in list(LAWS)[:3]]
 CELLS += [Cell(costs, shares, planted=True) for shares in SHARES for costs in list(LAWS)[:3]]
-CELLS += [Cell("85 % with recourse", shares, measure="rd") for shares in SHARES]
-CELLS += [Cell("half approved", shares, measure="impact_ratio") for shares in SHARES]
+CELLS += [Cell("85 % with recourse", shares, measure="rd") for shares in SHARES | SMALL_REFERENCE]
+CELLS += [
+    Cell(approved, shares, measure="impact_ratio")
+    for approved in ("half approved", "one in ten approved")
+    for shares in SHARES | SMALL_REFERENCE
+]
 CELLS += [Cell("half-normal", shares) for shares in SHARES]
 CELLS += [Cell("gamma(2)", shares, measure=measure) for measure in ("restricted_effort", "burden") for shares in SHARES]
+CELLS += [
+    Cell(REAL, shares, measure=measure)
+    for measure in ("acr", "restricted_effort", "rd", "burden", "impact_ratio")
+    for shares in (WOMEN, "15 %")
+]
+CELLS += [Cell("gamma(2)", "30-70 %", True, measure) for measure in ("restricted_effort", "burden")]
+CELLS += [Cell("85 % with recourse", "30-70 %", True, "rd"), Cell("half approved", "30-70 %", True, "impact_ratio")]
+
+
+@cache
+def adult(measure: str) -> tuple[Coded, Counted, float]:
+    """Adult's people whom a measure may count, as levels and as what they count with, and the share of women."""
+    audit = _adult_audit()
+    table = audit.recourse
+    among = np.ones(len(table), dtype=bool) if measure in ("burden", "impact_ratio") else table.is_unfavourable
+    coded = code_features(table.data, LEVELS, without=table.groups.columns)
+    counted = count_people(table, measure, audit.budget)
+    women = table.data["sex"].to_numpy()[among] == "Female"
+    here = Coded(coded.features, coded.codes[:, among], coded.left_out)
+    return here, Counted(counted.who[among], counted.values[among]), float(women.mean())
+
+
+@cache
+def _adult_audit() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return runpy.run_path(str(Path(__file__).parents[1] / "tools" / "pictures.py"))["adult_audit"]()
+
+
+def draw_real(cell: Cell, rng: np.random.Generator, n: int) -> tuple[Coded, np.ndarray, Counted]:
+    """People of Adult drawn with replacement, under groups that hang on nothing."""
+    coded, counted, women = adult(cell.measure)
+    rows = rng.integers(0, coded.codes.shape[1], n)
+    group = (rng.random(n) < (women if cell.shares == WOMEN else 0.15)).astype(np.int64)
+    columns = counted.values[rows].copy()
+    # People drawn twice are two people, told apart as such.
+    columns[:, KEYS] = Counted.of(np.ones(n, dtype=bool), np.zeros(n)).values[:, KEYS]
+    return Coded(coded.features, coded.codes[:, rows], coded.left_out), group, Counted(counted.who[rows], columns)
 
 
 def draw(cell: Cell, rng: np.random.Generator, n: int) -> tuple[Coded, np.ndarray, Counted]:
     """People of a world: levels, group, and what each counts with."""
+    if cell.costs == REAL:
+        return draw_real(cell, rng, n)
     codes = np.empty((FEATURES, n), dtype=np.uint8)
     for k in range(FEATURES):
         first = PLANTED.get(k, 1 / LEVELS)
         shares = np.array([first, *[(1 - first) / (LEVELS - 1)] * (LEVELS - 1)])
         codes[k] = np.searchsorted(np.cumsum(shares)[:-1], rng.random(n), side="right")
-    low, high = SHARES[cell.shares]
+    low, high = (SHARES | SMALL_REFERENCE)[cell.shares]
     group = (rng.random(n) < low + (high - low) * (codes[0] + codes[1].astype(float)) / 8).astype(np.int64)
     scale = (1 + 0.25 * codes[2]) * (1 + 0.1 * codes[3])
     coded, everybody = Coded(CODED, codes, {}), np.ones(n, dtype=bool)
-    if cell.measure == "rd":
-        return coded, group, Counted.of(everybody, (rng.random(n) < 0.75 + 0.05 * codes[2]).astype(float))
-    if cell.measure == "impact_ratio":
-        return coded, group, Counted.of(everybody, (rng.random(n) < 0.4 + 0.05 * codes[2]).astype(float))
+    hit = cell.planted & (group == 1) & (codes[4] == 0) & (codes[5] == 0)
+    if cell.costs in CHANCES:
+        rise = 0.025 if cell.costs == "one in ten approved" else 0.05
+        chance = CHANCES[cell.costs] + rise * codes[2]
+        chance = np.where(hit, chance - GAP if cell.measure == "rd" else chance / RATIO, chance)
+        yes = rng.random(n) < chance
+        return coded, group, Counted.of(everybody, yes.astype(float))
     cost = LAWS[cell.costs](rng, n) * scale
-    if cell.planted:
-        cost = np.where((group == 1) & (codes[4] == 0) & (codes[5] == 0), RATIO * cost, cost)
     if cell.measure == "acr":
-        return coded, group, Counted.of(everybody, cost)
+        return coded, group, Counted.of(everybody, np.where(hit, RATIO * cost, cost))
     # One in ten has no recourse and counts at the budget; for burden half the people are approved.
     capped = np.where(rng.random(n) < 0.1, 3.0, np.minimum(cost, 3.0))
+    # What is planted comes after the cap, so that the true ratio is the same in every part of the subgroup.
+    capped = np.where(hit, RATIO * capped, capped)
     refused = everybody if cell.measure == "restricted_effort" else rng.random(n) < 0.5
     return coded, group, Counted.of(everybody, np.where(refused, capped, 0.0), size=refused)
 
@@ -111,7 +183,9 @@ def true_values(cell: Cell, found: Found) -> Floats:
         said = here.any(axis=1)
         level = np.where(here, slot, 0).sum(axis=1)
         share *= np.where(said, level == 0, usual)
-    return 1 + (RATIO - 1) * share
+    if cell.measure == "rd":
+        return GAP * share
+    return 1 - (1 - 1 / RATIO) * share if cell.measure == "impact_ratio" else 1 + (RATIO - 1) * share
 
 
 def one_run(cell: Cell, run: int, n: int) -> dict[str, Any]:
@@ -133,7 +207,7 @@ def one_run(cell: Cell, run: int, n: int) -> dict[str, Any]:
         "runs": 1, "searched": found.searched, "certifiable": int(large.sum()),
         "holm": int((found.flagged & untrue).any()), "bh": int((again & untrue).any()),
         "hold": int(not (broken & large).any()), "hold_all": int(not broken.any()),
-        "bounds": [round(worse * float(np.max(worse * found.bound[large])), 3)] if large.any() else [],
+        "bounds": [round(worse * float(np.nanmax(worse * found.bound[large])), 3)] if large.any() else [],
     }  # fmt: skip
     if cell.planted:
         feature, slot = found.subgroups.feature[found.order], found.subgroups.slot[found.order]
@@ -163,7 +237,7 @@ def rates(arguments: argparse.Namespace) -> None:
         if total["runs"]:
             rows.append(_row(cell, total))
     print(datetime.now(UTC).date())
-    print(f"{arguments.people:,} people, all counted")
+    print(f"{arguments.people:,} people a run")
     print(pd.DataFrame(rows).fillna("-").to_string(index=False))
 
 
@@ -174,7 +248,8 @@ def _row(cell: Cell, total: dict[str, Any]) -> dict[str, str]:
         return " / ".join(f"{100 * total[key] / runs:.1f}" for key in keys)
 
     row = {
-        "measure": cell.measure, "costs": cell.costs, "share": cell.shares, "planted": "1.5" if cell.planted else "no",
+        "measure": cell.measure, "costs": cell.costs, "share": cell.shares,
+        "planted": PLANTED_AS[cell.measure] if cell.planted else "no",
         "runs": f"{runs:,}", "subgroups": f"{total['searched'] / runs:,.0f}",
         "false flag Holm / BH %": share("holm", "bh"), "bounds hold %, 200 a side / all": share("hold", "hold_all"),
         "median of worst bounds": f"{np.median(total['bounds']):.2f}" if total["bounds"] else "-",
@@ -199,6 +274,10 @@ def timed() -> None:
         rules = found.subgroups.rules(coded.features, found.order)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         print(f"{which}: {found.searched:,} subgroups, {wall:.1f} s, {cpu:.1f} CPU s; first rule: {rules[0]}")
+    for measure, chance in (("rd", 0.85), ("impact_ratio", 0.5)):
+        counted, cpu = Counted.of(np.ones(n, dtype=bool), (rng.random(n) < chance).astype(float)), time.process_time()
+        found = search(coded, group, counted, [(1, 0)], Asked(measure))
+        print(f"{measure}, columns coded before: {found.searched:,} subgroups, {time.process_time() - cpu:.1f} CPU s")
 
 
 def main() -> None:

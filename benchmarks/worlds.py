@@ -46,6 +46,7 @@ from sklearn.preprocessing import StandardScaler
 
 import equieffort as ee
 from equieffort.datasets import World, karimi_loan, worlds
+from equieffort.foundations.jit import compile_at_once
 
 MODELS: dict[str, Callable[[], Any]] = {
     "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
@@ -324,4 +325,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with compile_at_once():
+        main()

@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 # Workers share the cores: threads of scikit-learn, boosters and linear algebra would mostly wait for each other, and
@@ -26,6 +27,7 @@ import numba  # noqa: E402
 import numpy  # noqa: E402
 import pytest  # noqa: E402
 import scipy  # noqa: E402
+import typer.testing  # noqa: E402
 from hypothesis import settings  # noqa: E402
 from numba.core import event  # noqa: E402
 
@@ -33,6 +35,9 @@ from equieffort.errors import EquieffortWarning  # noqa: E402
 
 # However pytest is started, `tests.oracles` is found.
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+# The command line is built once, and not anew for each call.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 # Machines differ in speed and are shared; no test judges seconds.
 settings.register_profile("steady", deadline=None, max_examples=60)

@@ -27,6 +27,7 @@ from tests.limits import unlimited
 from equieffort.errors import EquieffortWarning
 from equieffort.models.classifiers import LinearScore
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers import Solver
 from equieffort.recourse.solving import solve
 from equieffort.recourse.status import Infeasibility, Status
 from equieffort.recourse.table import RecourseTable, SolvedSource
@@ -718,11 +719,11 @@ def answers(table: RecourseTable, told: int = 1) -> pd.DataFrame:
     return table.frame()
 
 
-def solved(case: Case, people: pd.DataFrame | None = None) -> pd.DataFrame:
+def solved(case: Case, people: pd.DataFrame | None = None, solver: Solver | None = None) -> pd.DataFrame:
     """What the package says, its remarks on odd data left aside."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
-        return solve(problem_of(case), case.people if people is None else people).frame()
+        return solve(problem_of(case), case.people if people is None else people, solver=solver).frame()
 
 
 # The comparison
@@ -749,9 +750,11 @@ class Tally:
         return {**vars(self), "disagreements": len(self.disagreements)}
 
 
-def compare(case: Case, oracle: Callable[[Case, dict[str, Any]], float], label: str = "") -> Tally:
+def compare(
+    case: Case, oracle: Callable[[Case, dict[str, Any]], float], label: str = "", solver: Solver | None = None
+) -> Tally:
     """Solve a case both ways; statuses, costs, bounds and actions must agree."""
-    table, scm, tally = solved(case), scm_of(case), Tally(cases=1)
+    table, scm, tally = solved(case, solver=solver), scm_of(case), Tally(cases=1)
     labels = case.classifier.predict(case.people[list(case.classifier.feature_names_in_)])
     for row, person in enumerate(persons(case)):
         told = table.iloc[row]
@@ -840,14 +843,16 @@ def rng_of(family: str, seed: int) -> np.random.Generator:
     return np.random.default_rng([FAMILIES.index(family), seed])
 
 
-def run(family: str, seeds: range) -> Tally:
-    """Compare many cases of a family."""
+def run(family: str, seeds: range, solver: Solver | None = None, *, skip_refused: bool = False) -> Tally:
+    """Compare many cases of a family; `skip_refused`: cases that the solver refuses count for nothing."""
     tally = Tally()
     for seed in seeds:
         case, label = random_case(rng_of(family, seed), family), f"{family} seed {seed}"
         try:
-            tally += compare(case, ORACLES[family], label)
+            tally += compare(case, ORACLES[family], label, solver)
         except Exception as error:
+            if skip_refused and getattr(error, "code", "") == "MODEL_NOT_LINEAR":
+                continue
             # A crash is a disagreement too, and must not hide the cases after it.
             tally += Tally(cases=1, disagreements=[f"{label}: {type(error).__name__}: {error}"])
     return tally

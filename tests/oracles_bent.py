@@ -221,7 +221,10 @@ def make(family: str, seed: int) -> Case:
     rng = np.random.default_rng([seed, FAMILIES.index(family)])
     whole = family == "whole" or (family in ("levels", "ratios") and rng.random() < 0.7)
     n = 6
-    amounts = rng.integers(0, 5, (n, 2)).astype(float) if whole else rng.uniform(0, 4, (n, 2)).round(3)
+    amounts = np.zeros((n, 2))
+    while not np.ptp(amounts, axis=0).all():
+        # What is the same for everybody has no range to be priced by, and is refused.
+        amounts = rng.integers(0, 5, (n, 2)).astype(float) if whole else rng.uniform(0, 4, (n, 2)).round(3)
     people = pd.DataFrame(amounts, columns=["a", "b"])
     if whole:
         people = people.astype(int)

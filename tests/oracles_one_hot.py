@@ -24,6 +24,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from tests.oracles import Tally
 
+from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solving import solve
 from equieffort.world.rules import Forbidden
@@ -127,13 +128,15 @@ def labels(case: Case, people: list[dict[str, Any]]) -> np.ndarray:
 def least_cost(case: Case, row: int) -> float:
     """By trying everything; infinite if nothing helps."""
     person, here = case.raw.iloc[row], level_of(case, row)
-    lax = case.rule is not None and here == case.rule[0] and person["a"] < case.rule[1]
+    least = None if case.rule is None else case.rule[1]
+    if case.rule is not None and here == case.rule[0]:
+        # Who breaks a rule already may stay so or come nearer, but go no deeper.
+        least = min(case.rule[1], person["a"])
     tried, costs = [], []
     for a, level in itertools.product(range(MOST + 1), case.columns):
         if case.forbidden == (here, level):
             continue
-        # A rule that somebody breaks already is not asked of them.
-        if case.rule is not None and not lax and level == case.rule[0] and a < case.rule[1]:
+        if case.rule is not None and level == case.rule[0] and a < least:
             continue
         tried.append(moved(case, row, a, level))
         costs.append(case.weight[0] * abs(a - person["a"]) / MOST + case.weight[1] * (level != here))
@@ -165,7 +168,10 @@ def table_of(case: Case) -> pd.DataFrame:
             case.model, case.raw, schema=schema, scm=scm, model_features=case.own if case.bare else None,
             missing="model",
         )  # fmt: skip
-        return solve(problem, case.raw, missing="model").frame()
+        told = solve(problem, case.raw, missing="model").frame()
+    reason = problem.view.reason if isinstance(problem.view, BlackBox) else "read"
+    assert reason == "read" or "support vectors" in reason, reason
+    return told.assign(reads=reason)
 
 
 def fault(case: Case, row: int, told: pd.Series) -> str:
@@ -173,6 +179,9 @@ def fault(case: Case, row: int, told: pd.Series) -> str:
     truth = least_cost(case, row)
     if told["status"] == "infeasible":
         return "" if np.isinf(truth) else f"infeasible, but {truth}"
+    if told["reads"] != "read":
+        # Support vectors that cancel each other: nothing is proven, and nothing may be wrong.
+        return "" if told["status"] == "unknown" or truth <= told["cost"] * (1 + 1e-6) else "cheaper than possible"
     if told["status"] == "feasible" and isinstance(case.model[-1], RandomForestClassifier):
         # Two classes of equal probability, up to the rounding of the sum, leave room between cost and bound.
         return "" if told["bound"] <= truth * (1 + 1e-6) and truth <= told["cost"] * (1 + 1e-6) else "a wrong bound"

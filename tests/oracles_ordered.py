@@ -184,7 +184,8 @@ def random_case(rng: np.random.Generator, family: str) -> Case:
 
 def _declared(rng: np.random.Generator, name: str, levels: list[Any] | None) -> dict[str, Any]:
     """What is said of one feature."""
-    up, down = rng.uniform(0.2, 2, 2).round(3).tolist()
+    # Whole numbers are weights as well.
+    up, down = rng.uniform(0.2, 2, 2).round(3).tolist() if rng.random() < 0.7 else rng.integers(1, 4, 2).tolist()
     said: dict[str, Any] = {"weight": (up, down)}
     if name == "n":
         return said | {"lower": 0, "upper": 4, "direction": rng.choice(["both", "up"]).item()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from equieffort.recourse.solvers import Batch, Infeasibility, PreparedSolver, Refusal, Solver, Unfit, step_over
+from equieffort.words.choices import refusal_text
 
 
 class OwnSolver(Solver):
@@ -21,7 +22,7 @@ class OwnSolver(Solver):
 
     def prepare(self, problem):
         if reason := self.refuses(problem):
-            return Refusal(Unfit.MODEL, reason)
+            return Refusal(Unfit.MODEL, detail=reason)
         return OwnPrepared(self, problem)
 
 
@@ -39,7 +40,7 @@ class OwnPrepared(PreparedSolver):
 def refusal(solver, problem):
     """Why a solver does not fit a problem; empty where it does."""
     prepared = solver.prepare(problem)
-    return prepared.reason if isinstance(prepared, Refusal) else ""
+    return refusal_text(prepared) if isinstance(prepared, Refusal) else ""
 
 
 def proposed(solver, problem, people):

@@ -439,7 +439,7 @@ def test_case_07_bare_array_needs_names() -> None:
     refused("07 bare array", DataError, "DATA_NO_NAMES", "(8, 2)", "model_features")
     refused("07 bare model", DataError, "DATA_NO_NAMES", "LogisticRegression", "model_features")
     refused("07 wrong number of names", DataError, "DATA_NO_NAMES", "(8, 2)", "1 name was")
-    refused("07 columns named by numbers", DataError, "DATA_NO_NAMES", "'3'")
+    refused("07 columns named by numbers", DataError, "DATA_NO_NAMES", "such as 3", "X.columns.map(str)")
     refused("07 not a table", DataError, "DATA_TYPE", "list", "pandas, polars or pyarrow")
     refused("07 lazy", DataError, "DATA_TYPE", "LazyFrame", ".collect()")
     refused("07 date", DataError, "DATA_TYPE", "'since'", "days since")
@@ -475,7 +475,7 @@ def gaps() -> pd.DataFrame:
 
 
 def test_case_09_drop() -> None:
-    result = warned("DATA_MISSING_VALUES", lambda: audit(gaps(), missing="drop"), "2 of 8", "(f: 1, m: 1)")
+    result = warned("DATA_MISSING_VALUES", lambda: audit(gaps(), missing="drop"), "2 of 8", "(sex = f: 1, sex = m: 1)")
     assert result.recourse.frame().index.tolist() == ["q", "z", "a", "m", "b", "k"]
     # f: (10 + 6) / 2 of 12; m: (9 + 7 + 5) / 3 of 12.
     assert row(result, "f").phi == approx(8 / 12)
@@ -488,7 +488,9 @@ def test_case_09_drop_nobody_left() -> None:
 
 
 def test_case_09_drop_with_a_model_that_refuses_it() -> None:
-    result = warned("DATA_MISSING_VALUES", lambda: audit(gaps(), logistic(), missing="drop"), "(f: 1, m: 1)")
+    result = warned(
+        "DATA_MISSING_VALUES", lambda: audit(gaps(), logistic(), missing="drop"), "(sex = f: 1, sex = m: 1)"
+    )
     assert len(result.recourse) == 6
 
 
@@ -656,7 +658,7 @@ def test_case_22_nothing_to_recourse() -> None:
     ends = ("", "_low", "_high", "_least", "_most")
     undefined = [f"{name}{end}" for name in ("phi", "rho", "acr", "rd", "difference") for end in ends]
     assert compared(result)[undefined].isna().all(axis=None)
-    assert result.by_group.favourable_rate.tolist() == [1.0, 1.0]
+    assert result.system.groups.favourable_rate.tolist() == [1.0, 1.0]
 
 
 def test_case_23_everybody_unfavourable() -> None:
@@ -672,7 +674,7 @@ def test_case_24_a_group_without_unfavourable_rows() -> None:
     assert "No people with sex = f were refused" in str(result.verdict)
     ends = [f"acr_{end}" for end in ("low", "high", "least", "most")]
     assert row(result, "f")[["phi", "rho", "acr", *ends, "rd", "difference"]].isna().all()
-    assert result.by_group.favourable_rate.tolist() == [1.0, 0.25]
+    assert result.system.groups.favourable_rate.tolist() == [1.0, 0.25]
     # The other way round.
     mirrored = audit(people(income=[1, 3, 5, 12, 20, 21, 22, 23.0]))
     assert (mirrored.verdict.outcome, mirrored.verdict.codes) == ("inconclusive", ("UNDEFINED",))
@@ -1177,7 +1179,7 @@ def test_polars_nulls_are_missing_values() -> None:
     )
     with pytest.raises(DataError, match="'debt' has 1 missing value, the first in row 1"):
         audit(X)
-    assert len(warned("DATA_MISSING_VALUES", lambda: audit(X, missing="drop"), "(f: 1)").recourse) == 7
+    assert len(warned("DATA_MISSING_VALUES", lambda: audit(X, missing="drop"), "(sex = f: 1)").recourse) == 7
 
 
 def test_the_callers_index_comes_back() -> None:

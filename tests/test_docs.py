@@ -65,7 +65,7 @@ def test_the_picture_caption_states_what_the_example_finds():
     assert said is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
-        audit = german_audit()
+        audit = german_audit(labels=ee.Labels(groups={"female": "women", "male": "men"}))
     row = compared(audit).loc["female"]
     assert f"{row['acr']:.2f}" == said.group(1)
     assert row["rd"] > 0
@@ -78,15 +78,32 @@ def test_the_picture_caption_states_what_the_example_finds():
     assert near["acr"].between(1.5, 2.6).all()
 
 
-def test_the_demo_prints_a_verdict_and_saves(tmp_path):
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """What `equieffort demo german` prints, and the folder it wrote into, made on the way."""
+    folder = tmp_path_factory.mktemp("demo") / "made"
     command = [sys.executable, "-c", "from equieffort.cli import main; main()", "demo", "german"]
-    done = subprocess.run(
-        [*command, "-o", str(tmp_path / "made" / "german")], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([*command, "-o", str(folder / "german")], capture_output=True, text=True, check=True)
+    return done, folder
+
+
+def test_the_page_of_all_notions_shows_the_numbers_of_german_credit(demo):
+    audit, tool = ee.load(demo[1] / "german.audit"), runpy.run_path(str(ROOT / "tools" / "side_by_side.py"))
+    found = audit.provenance.notions
+    assert len(found.readings) > 40
+    shown = tool["part"]("German credit", found, tool["lines_of"](audit, found))
+    page = (ROOT / "docs" / "notions" / "side-by-side.md").read_text(encoding="utf-8")
+    (said,) = re.findall(r"^## German credit\n.*?(?=^## )", page, re.DOTALL | re.MULTILINE)
+    assert said.strip().split("\n") == shown.strip().split("\n")
+
+
+def test_the_demo_prints_a_verdict_and_saves(demo):
+    done, folder = demo
     assert re.search(r"^(EQUAL|UNEQUAL|INCONCLUSIVE): ", done.stdout, re.MULTILINE)
-    assert re.search(r"^\s*female\s+male\s+0\.05", done.stdout, re.MULTILINE)
-    assert ee.load(tmp_path / "made" / "german.audit").verdict.outcome.upper() in done.stdout
-    assert (tmp_path / "made" / "german.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "women against men, among" in done.stdout
+    assert len(re.findall(r"^\s*0\.05 ", done.stdout, re.MULTILINE)) == 1, "one direction is enough"
+    assert ee.load(folder / "german.audit").verdict.outcome.upper() in done.stdout
+    assert (folder / "german.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_every_code_is_listed():

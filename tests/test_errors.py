@@ -7,7 +7,6 @@ import copy
 import pickle
 import re
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -181,51 +180,60 @@ def test_closest_never_suggests_what_was_written() -> None:
 
 
 MAKERS = {kind.__name__ for kind in KINDS} | {"EquieffortError", "warn"}
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+Shorthands = dict[str, ast.Constant]
 
 
-def shorthands(where: Path | None = None) -> dict[str, ast.Constant]:
-    """Names for an error with its code, `bad_file = partial(ModelError, "MODEL_FILE")`; its own and public ones."""
+def shorthands(tree: ast.Module) -> Shorthands:
+    """Names for an error with its code, `bad_file = partial(ModelError, "MODEL_FILE")`."""
     found = {}
-    for path, tree in TREES.items():
-        for node in tree.body:
-            match node:
-                case ast.Assign(
-                    [ast.Name(name)], ast.Call(ast.Name("partial"), [ast.Name(kind), ast.Constant() as code])
-                ):
-                    if kind in MAKERS and (path == where or not name.startswith("_")):
-                        found[name] = code
+    for node in tree.body:
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("partial"), [ast.Name(kind), ast.Constant() as code])):
+                if kind in MAKERS:
+                    found[name] = code
     return found
 
 
-def calls() -> Iterator[tuple[str, ast.Call]]:
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@pytest.fixture(scope="module")
+def public(trees) -> Shorthands:
+    return {
+        name: code for tree in trees.values() for name, code in shorthands(tree).items() if not name.startswith("_")
+    }
+
+
+@pytest.fixture(scope="module")
+def places(trees, public) -> dict[str, ast.Call]:
     """Every place that raises an error or warns with a code, the code as the first argument."""
-    for path, tree in TREES.items():
-        short = shorthands(path)
+    found = {}
+    for path, tree in trees.items():
+        short = public | shorthands(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {*MAKERS, *short}:
                 code = [short[node.func.id]] if node.func.id in short else []
                 place = f"{path.relative_to(SOURCE).as_posix()}:{node.lineno}"
-                yield place, ast.Call(node.func, [*code, *node.args], node.keywords)
-
-
-PLACES = dict(calls())
+                found[place] = ast.Call(node.func, [*code, *node.args], node.keywords)
+    return found
 
 
 def constant(node: ast.Call) -> object:
     return node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
 
 
-def test_the_source_is_read() -> None:
-    assert len(PLACES) > 50
-    assert {place.split("/")[0] for place in PLACES} >= {"data", "world", "models", "recourse"}
+def test_the_source_is_read(places, public) -> None:
+    assert len(places) > 50
+    assert {place.split("/")[0] for place in places} >= {"data", "world", "models", "recourse"}
     assert {"bad_equation": "SCM_MECHANISM", "bad_file": "MODEL_FILE"}.items() <= {
-        name: code.value for name, code in shorthands().items()
+        name: code.value for name, code in public.items()
     }.items()
 
 
-def test_every_code_in_the_source_is_known() -> None:
-    used = {place: constant(node) for place, node in PLACES.items()}
+def test_every_code_in_the_source_is_known(places) -> None:
+    used = {place: constant(node) for place, node in places.items()}
     assert {place: code for place, code in used.items() if isinstance(code, str) and code not in CODES} == {}
 
 
@@ -234,10 +242,10 @@ def test_every_code_can_happen() -> None:
     assert [code for code in CODES if not any(f'"{code}"' in source for source in text.values())] == []
 
 
-def test_every_problem_says_how_to_fix_it() -> None:
+def test_every_problem_says_how_to_fix_it(places) -> None:
     without = [
         place
-        for place, node in PLACES.items()
+        for place, node in places.items()
         if isinstance(constant(node), str) and not any(keyword.arg == "fix" for keyword in node.keywords)
     ]
     assert without == []
@@ -271,9 +279,9 @@ SHOWS = {
 """Files with a text that rightly ends with something else."""
 
 
-def test_every_problem_ends_with_a_full_stop() -> None:
+def test_every_problem_ends_with_a_full_stop(places) -> None:
     open_ended = {}
-    for place, node in PLACES.items():
+    for place, node in places.items():
         texts = [*node.args[1:2], *(keyword.value for keyword in node.keywords if keyword.arg == "fix")]
         ends = [end for text in texts if (end := tail(text)) is not None and not end.endswith((".", "?"))]
         if ends and isinstance(constant(node), str) and place.split(":")[0] not in SHOWS:

@@ -142,7 +142,7 @@ def test_the_csv_says_what_the_table_says(unequal):
     assert [row["reason"] for row in rows] == frame["reason"].tolist()
 
 
-def test_recorded_decisions_stand_beside_those_of_a_stand_in(unequal):
+def test_recorded_decisions_stand_beside_those_of_a_surrogate(unequal):
     made = unequal.with_provenance(recorded=RecordedDecisions((0, 3), (5,)))
     rows = read_csv(recourse_csv(made))
     assert list(rows[0])[2:4] == ["status", "recorded"]

@@ -16,7 +16,7 @@ import equieffort as ee
 
 
 def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -46,7 +46,7 @@ def test_every_public_name_resolves(name):
 def test_about_twenty_names_are_shown_and_the_rest_is_grouped():
     assert len(set(ee.__all__)) == len(ee.__all__)
     assert dir(ee) == sorted(ee.__all__)
-    assert 18 <= len(ee.__all__) <= 26
+    assert 18 <= len(ee.__all__) <= 27
     groups = [getattr(ee, name) for name in ee._MODULES]
     grouped = {name for group in groups for name in dir(group)}
     # What is left are types of results, which are annotated with and not made, and the inner step of run_spec.
@@ -94,12 +94,31 @@ def test_a_type_checker_finds_what_is_misspelt(tmp_path):
     left = ["--no-site-packages", "--ignore-missing-imports", "--follow-imports=silent", "--no-incremental"]
     paths = {"MYPYPATH": str(Path(ee.__file__).parents[1])}
     command = [sys.executable, "-m", "mypy", "--config-file=", *left, "wrong.py"]
-    done = subprocess.run(command, cwd=tmp_path, env=os.environ | paths, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | paths, capture_output=True, text=True, timeout=600)
     found = [line.split(":", 3) for line in done.stdout.splitlines() if ": error:" in line]
     assert [line[1] for line in found] == ["3", "4", "5"], done.stdout + done.stderr
     assert "sensitve" in found[0][3]
     assert "time_limt" in found[1][3]
     assert "Shcema" in found[2][3]
+
+
+def test_pyright_finds_it_too(tmp_path):
+    pytest.importorskip("basedpyright")
+    (tmp_path / "wrong.py").write_text(WRONG)
+    config = {
+        "extraPaths": [str(Path(ee.__file__).parents[1])],
+        "typeCheckingMode": "standard",
+        "include": ["wrong.py"],
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
+    command = [sys.executable, "-m", "basedpyright", "-p", str(tmp_path), "--outputjson"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    found = {
+        (one["range"]["start"]["line"] + 1, one["message"]) for one in json.loads(done.stdout)["generalDiagnostics"]
+    }
+    assert {line for line, _ in found} == {3, 4, 5}, done.stdout + done.stderr
+    assert {(3, 'No parameter named "sensitve"'), (4, 'No parameter named "time_limt"')} < found
+    assert any("Shcema" in message for line, message in found if line == 5)
 
 
 def test_a_star_import_brings_what_is_shown():
@@ -146,4 +165,4 @@ print(sorted(name for name in (*ee._NAMES, *ee._MODULES) if type(getattr(ee, nam
 
 
 def test_no_module_hides_a_public_function_once_everything_is_imported():
-    assert run(EVERY) == "['costs', 'datasets', 'errors', 'measures', 'rules', 'scm', 'solvers']\n"
+    assert run(EVERY) == "['costs', 'datasets', 'errors', 'measures', 'rules', 'scale', 'scm', 'solvers']\n"

@@ -25,7 +25,7 @@ as_pypi_shows_it = runpy.run_path(str(ROOT / "tools" / "pypi_readme.py"))["as_py
 def built(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=600)
     return {path.suffix: path for path in folder.iterdir()}
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests import oracles_one_hot, oracles_ordered, oracles_trees, oracles_ways
+from tests import oracles_linear, oracles_one_hot, oracles_ordered, oracles_trees, oracles_ways
 from tests.oracles import FAMILIES, run
 
-from equieffort.recourse.solvers import BranchAndBound
+from equieffort.recourse.solvers import BranchAndBound, LinearSearch
 
 BLOCK = 50
 CASES = {
@@ -21,6 +21,8 @@ CASES = {
 }
 TREE_CASES = 1000
 """Of each family of trees, and of levels in an order."""
+LINEAR_CASES = 1000
+"""Of each family of linear worlds that are searched."""
 WAY_CASES = 1000
 """With at most k features changed, and of further ways."""
 ONE_HOT_CASES = 1000
@@ -44,6 +46,32 @@ def test_the_solver_agrees_with_brute_force(
 ) -> None:
     start = FIRST_SEED + block * BLOCK
     tally = run(family, range(start, start + BLOCK))
+    record_property("verify", {"family": family, **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+
+
+@pytest.mark.verify
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("family", ["continuous", "integer", "wide integer", "categorical", "mixed", "piecewise"])
+@pytest.mark.parametrize("block", range(LINEAR_CASES // BLOCK))
+def test_the_search_of_linear_worlds_agrees_with_brute_force(
+    family: str, block: int, record_property: Callable[[str, object], None]
+) -> None:
+    start = FIRST_SEED + block * BLOCK
+    tally = run(family, range(start, start + BLOCK), LinearSearch(time_limit=None))
+    record_property("verify", {"family": f"searched, {family}", **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+
+
+@pytest.mark.verify
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("family", oracles_linear.FAMILIES)
+@pytest.mark.parametrize("block", range(LINEAR_CASES // BLOCK))
+def test_the_search_of_linear_worlds_agrees_with_a_program_for_every_set(
+    family: str, block: int, record_property: Callable[[str, object], None]
+) -> None:
+    start = FIRST_SEED + block * BLOCK
+    tally = oracles_linear.run(family, range(start, start + BLOCK), LinearSearch(time_limit=None))
     record_property("verify", {"family": family, **tally.counts})
     assert not tally.disagreements, "\n".join(tally.disagreements)
 

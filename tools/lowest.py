@@ -12,8 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TOOLS = {"test", "check"}
-FOLLOWS = {"llvmlite"}
-"""What a library pins itself: numba one llvmlite each."""
+FOLLOWS = {"llvmlite", "dask"}
+"""What a library pins itself: numba one llvmlite each, distributed one dask."""
 
 
 def plain(name: str) -> str:

@@ -22,6 +22,7 @@ def main() -> None:
     warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
     german = german_audit()
     german.plot.acr().save(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
+    german.matched(ee.Matching(ee.OptimalPairs())).plot().save(ROOT / "docs" / "images" / "german_matched.png", dpi=90)
     for page in sorted((ROOT / "docs" / "notions").glob("*.md")):
         pictures_of(page)
     for notion in ("effort_rewards", "situation_testing"):

@@ -26,7 +26,7 @@ def table(lines: list[Line]) -> str:
     rows = ["| | estimate (95 % interval) | what it shows |", "| --- | --- | --- |"]
     for line in lines:
         title = f"{line.title}: {line.variant}" if line.variant else line.title
-        rows.append(f"| {title} | {line.text} | {SIDES[line.side] or 'a size, no side'} |")
+        rows.append(f"| {title} | {line.text} | {SIDES[line.side]} |")
     return "\n".join(rows)
 
 
@@ -51,6 +51,12 @@ def without(found: Notions) -> list[str]:
     return lines
 
 
+def part(name: str, found: Notions, lines: list[Line]) -> str:
+    """The part of the page that is about one audit."""
+    last = [*without(found), *(f"- not read: {line}" for line in not_read(found))]
+    return "\n\n".join([f"## {name}", table(lines), alone(found), "\n".join(last)])
+
+
 def main() -> None:
     """Tables, then the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -64,8 +70,7 @@ def main() -> None:
         lines = lines_of(audit, found)
         name = audit.provenance.title.split(":")[0]
         panels.append((name, lines))
-        print(f"## {name}\n\n{table(lines)}\n\n{alone(found)}\n")
-        print("\n".join([*without(found), *(f"- not read: {line}" for line in not_read(found))]), end="\n\n")
+        print(part(name, found, lines), end="\n\n")
     canvas = Canvas()
     draw_notions(panels, canvas)
     canvas.figure.savefig(asked.picture, dpi=90)

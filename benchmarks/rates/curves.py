@@ -1,5 +1,8 @@
 """Bands of the curve in the paper's world, through `audit.curve()`; decisions, prices and scales fixed.
 
+`curve` takes everybody as a centre; `centres` draws some of each group, and asks how often their bands hold the curve
+of everybody as a centre, of the same people, as well as the truth.
+
 The truth is the curve of very many people: four sets of 2^15 quasi-random ones (Sobol points, scrambled), half in each
 group, through the same audit. The mean of the sets is taken, and its standard error is printed.
 """
@@ -27,6 +30,8 @@ QUANTILES = (0.05, 0.2, 0.5, 1.0)
 LINES = ("acr", "acr_mean_of_ratios", "rd")
 SETS, POWER = 4, 15
 WORLDS = ((0, np.inf), (2, np.inf), (2, 2.0))
+DRAWN = (25, 100, 500)
+"""Centres of each group."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +47,14 @@ class Fixed(Scale):
 
 def curve_of(people: pd.DataFrame, alpha: float, limit: float, bands: Jackknife | None) -> pd.DataFrame:
     """The protected group's curve."""
+    return curve_from(audited(people, alpha, limit), alpha, bands, ee.Centres())
+
+
+def curve_from(made: ee.Audit, alpha: float, bands: Jackknife | None, centres: ee.Centres) -> pd.DataFrame:
+    """The protected group's, of an audit, around these centres."""
     distance = ee.Manhattan(scale=Fixed(alpha), features=["X2", "X3"])
-    made = audited(people, alpha, limit).curve(QUANTILES, distance=distance, centres=ee.Centres(), bands=bands)
-    return made[made["group"] == made["group"].iloc[0]].reset_index(drop=True)
+    curve = made.curve(QUANTILES, distance=distance, centres=centres, bands=bands)
+    return curve[curve["group"] == curve["group"].iloc[0]].reset_index(drop=True)
 
 
 @cache
@@ -111,9 +121,52 @@ def _show(found: Found, repetitions: int) -> None:
     table(["world", "line", "truth", "largest standard error"], rows)
 
 
+def _count_drawn(cell: Cell, begin: int, end: int) -> Counter[str]:
+    alpha, limit, n = cell
+    truth, found, bands = truth_of(alpha, limit)[0], Counter[str](), Jackknife(mean_of_ratios=True)
+    for seed in range(begin, end):
+        people, _ = ee.datasets.paper_synthetic(
+            alpha, n, np.random.default_rng([9, int(alpha), limit < np.inf, n, seed])
+        )
+        made = audited(people, alpha, limit)
+        everybody = curve_from(made, alpha, None, ee.Centres())
+        found["centres"] += int(everybody["n_centres"].iloc[0])
+        for each in DRAWN:
+            curve = curve_from(made, alpha, bands, ee.Centres(each=each, random_state=seed))
+            for name, goal in (("everybody", everybody), ("truth", truth)):
+                held = Counter[str]()
+                count_curve(curve, goal, held)
+                found.update({f"{each} {name} {what}": number for what, number in held.items()})
+    return found
+
+
+def _show_drawn(found: Found, repetitions: int) -> None:
+    print(
+        f"\nSampled centres: how often their 95 % bands at q = {QUANTILES} hold the curve with everybody as a centre,\n"
+        f"and the true curve, in % ({repetitions:,} repetitions a cell)"
+    )
+    head = ["world", "n", "centres a group", "held"]
+    head += [f"{line}{ending}" for line in LINES for ending in ("", "_all") if ending == "" or "mean" not in line]
+    rows = []
+    for (alpha, limit, n), counted in found.items():
+        for each in DRAWN:
+            for name in ("everybody", "truth"):
+                row = [paper(alpha, limit).name, f"{n:,}", f"{each:,}", name]
+                for line in LINES:
+                    row.append(" ".join(share(counted, f"{each} {name} {line} {q}", repetitions) for q in QUANTILES))
+                    if "mean" not in line:
+                        row.append(share(counted, f"{each} {name} {line} all", repetitions))
+                rows.append(row)
+    table(head, rows)
+    show_error(0.95, repetitions)
+    for (alpha, limit, n), counted in found.items():
+        print(f"{paper(alpha, limit).name}, {n:,} people: {counted['centres'] / repetitions:,.0f} refused in the group")
+
+
 PARTS = (
     Part(
         "curve", [(alpha, limit, n) for alpha, limit in WORLDS for n in (500, 1_000, 2_000)], _count, _show, 1_000,
         piece=100,
     ),
+    Part("centres", [(2, np.inf, 2_000), (2, 2.0, 2_000)], _count_drawn, _show_drawn, 1_000, piece=50),
 )  # fmt: skip

@@ -20,13 +20,20 @@ if TYPE_CHECKING:
     from equieffort import errors as errors
     from equieffort import measures as measures
     from equieffort import rules as rules
+    from equieffort import scale as scale
     from equieffort import scm as scm
     from equieffort import solvers as solvers
+    from equieffort.data.parquet import Parquet as Parquet
     from equieffort.effort.criteria import Criteria as Criteria
     from equieffort.effort.criteria import OneSided as OneSided
     from equieffort.effort.criteria import TwoSided as TwoSided
     from equieffort.effort.inference import Holm as Holm
     from equieffort.effort.inference import Unadjusted as Unadjusted
+    from equieffort.effort.matching import CoarsenedExact as CoarsenedExact
+    from equieffort.effort.matching import ExactMatching as ExactMatching
+    from equieffort.effort.matching import Matching as Matching
+    from equieffort.effort.matching import NearestNeighbour as NearestNeighbour
+    from equieffort.effort.matching import OptimalPairs as OptimalPairs
     from equieffort.effort.metrics import PAPER_QUANTILES as PAPER_QUANTILES
     from equieffort.effort.metrics import Centres as Centres
     from equieffort.effort.metrics import Jackknife as Jackknife
@@ -44,10 +51,13 @@ if TYPE_CHECKING:
     from equieffort.notions.huang import BySCM as BySCM
     from equieffort.notions.huang import ByWeighting as ByWeighting
     from equieffort.notions.huang import GammaRange as GammaRange
+    from equieffort.notions.huang import Treatment as Treatment
+    from equieffort.recourse.checkpoints import Checkpoint as Checkpoint
     from equieffort.recourse.problem import RecourseProblem as RecourseProblem
     from equieffort.recourse.solvers import Auto as Auto
     from equieffort.recourse.solvers import BranchAndBound as BranchAndBound
     from equieffort.recourse.solvers import LinearExact as LinearExact
+    from equieffort.recourse.solvers import LinearSearch as LinearSearch
     from equieffort.recourse.solvers import Milp as Milp
     from equieffort.recourse.solvers import Search as Search
     from equieffort.recourse.solvers import SpatialBranchAndBound as SpatialBranchAndBound
@@ -55,8 +65,8 @@ if TYPE_CHECKING:
     from equieffort.recourse.solving import solve as solve
     from equieffort.recourse.table import RecourseTable as RecourseTable
     from equieffort.results.audit_file import load as load
+    from equieffort.results.auditing import audit as audit
     from equieffort.results.audits import Audit as Audit
-    from equieffort.results.audits import audit as audit
     from equieffort.results.comparison import AuditComparison as AuditComparison
     from equieffort.results.comparison import compare_audits as compare_audits
     from equieffort.results.explanation import Explanation as Explanation
@@ -66,6 +76,7 @@ if TYPE_CHECKING:
     from equieffort.results.resampling import Bootstrap as Bootstrap
     from equieffort.results.resampling import Equations as Equations
     from equieffort.results.resampling import Procedure as Procedure
+    from equieffort.results.streaming import Streaming as Streaming
     from equieffort.spec import read_spec as read_spec
     from equieffort.spec.runs import run_spec as run_spec
     from equieffort.world.cost import Percentile as Percentile
@@ -128,6 +139,7 @@ __all__ = [
     "power",
     "rules",
     "run_spec",
+    "scale",
     "scm",
     "solve",
     "solvers",
@@ -161,30 +173,44 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "world.distances": ("CausalDistance", "Euclidean", "Manhattan", "OwnDistance"),
     "models.classifiers": ("LinearScore", "ReLUNetwork"),
     "models.files": ("load_model",),
+    "data.parquet": ("Parquet",),
+    "recourse.checkpoints": ("Checkpoint",),
     "recourse.problem": ("RecourseProblem",),
-    "recourse.solvers": ("Auto", "BranchAndBound", "LinearExact", "Milp", "Search", "SpatialBranchAndBound", "Status"),
+    "recourse.solvers": (
+        "Auto",
+        "BranchAndBound",
+        "LinearExact",
+        "LinearSearch",
+        "Milp",
+        "Search",
+        "SpatialBranchAndBound",
+        "Status",
+    ),
     "recourse.solving": ("solve",),
     "recourse.table": ("RecourseTable",),
     "effort.neighbours": ("Everyone", "Nearest", "NearestK"),
+    "effort.matching": ("CoarsenedExact", "ExactMatching", "Matching", "NearestNeighbour", "OptimalPairs"),
     "effort.metrics": ("Centres", "Jackknife", "PAPER_QUANTILES", "PaperBands"),
     "effort.criteria": ("Criteria", "OneSided", "TwoSided"),
     "effort.inference": ("Holm", "Unadjusted"),
     "effort.verdict": ("Verdict",),
-    "notions.huang": ("ByRegression", "BySCM", "ByWeighting", "GammaRange"),
-    "results.audits": ("Audit", "audit"),
+    "notions.huang": ("ByRegression", "BySCM", "ByWeighting", "GammaRange", "Treatment"),
+    "results.auditing": ("audit",),
+    "results.audits": ("Audit",),
     "results.comparison": ("AuditComparison", "compare_audits"),
     "results.audit_file": ("load",),
     "results.explanation": ("Explanation",),
     "results.one_person": ("find_recourse",),
     "results.power_analysis": ("Assumed", "power"),
     "results.resampling": ("Bootstrap", "Equations", "Procedure"),
+    "results.streaming": ("Streaming",),
     "spec": ("read_spec",),
     "spec.runs": ("run_spec",),
     "monitor": ("Monitor", "MonitorState"),
 }
 """The names that users take from this package, by the room they live in."""
 _NAMES = {name: room for room, names in _ROOMS.items() for name in names}
-_MODULES = ("costs", "datasets", "errors", "measures", "rules", "scm", "solvers")
+_MODULES = ("costs", "datasets", "errors", "measures", "rules", "scale", "scm", "solvers")
 """Modules that are opened by name."""
 
 # As libraries should: nothing is printed unless whoever calls asks for it (docs/results.md).

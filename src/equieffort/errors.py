@@ -43,8 +43,11 @@ CODES: dict[str, str] = {
     "DATA_NAMES_PEOPLE": "A model that sees who somebody is learns single people, not a rule.",
     "DATA_COPIES_OUTCOME": "A model that sees the decision repeats it, and nobody can act on what comes after it.",
     "DATA_CONSTANT": "What is the same for everybody explains no decision, and often stands for a slip in the table.",
+    "DATA_SAMPLED": "What rests on some of the people may differ a little from what rests on all of them.",
     "DATA_SENTINEL": "A code for what is not known is taken for an amount: it stretches ranges, limits and equations.",
     "SURROGATE_NOT_KEPT": "An audit of a surrogate that nobody can ask again cannot be repeated or verified.",
+    "SURROGATE_LOADED": "What holds for a model trained on decisions need not hold for the system that made them.",
+    "SURROGATE_AGREEMENT": "A surrogate says something of decisions only as far as it was compared with them.",
     "SURROGATE_PERFECT": "Decisions are seldom that simple: often a feature was written down after the decision.",
     "DATA_UNKNOWN_ROW": "Only a person who was audited can be looked up.",
     "DATA_LENGTH": "Each person needs exactly one value.",
@@ -64,6 +67,7 @@ CODES: dict[str, str] = {
     "SCHEMA_GROUPS": "Who is compared with whom must be said, never guessed.",
     "SCHEMA_ONE_HOT": "Columns of one category changed apart describe a person who cannot exist.",
     "SCHEMA_THRESHOLD": "The declared threshold is what decides.",
+    "SCHEMA_KIND_ASSUMED": "Where only whole numbers make sense, a fraction is no action that anybody can take.",
     "SCHEMA_ROLE_ASSUMED": "Whether a feature may move changes who has recourse.",
     "SCHEMA_OUT_OF_LIMITS": "These people start outside the declared limits; the limit is widened for them alone.",
     # graph
@@ -123,6 +127,8 @@ CODES: dict[str, str] = {
     "VERIFY_OTHER_MODEL": "Whether an audit holds can only be asked of the very model it is about.",
     "VERIFY_ORACLE": "A second opinion is one only if another solver gives it, on the same problem.",
     "AUDIT_FILE": "An audit must come back from its file exactly as it went in, or not at all.",
+    "AUDIT_FILE_MISSING": "Only an audit that was saved can be read; nothing is computed here.",
+    "AUDIT_LOADED": "A file holds what was found, not the model that it was found with.",
     "OPTIONAL_DEPENDENCY": "This needs a package that is not part of the core installation.",
     "PARAMETER": "The setting decides what is computed.",
     # runs, comparison, command line
@@ -135,6 +141,15 @@ CODES: dict[str, str] = {
     "LETTER_TEMPLATE": "A letter that is not whole must not reach anybody.",
     "RUN_CHANGED": "Results must belong to one state of the data.",
     "RUN_WRITE": "What was computed could not be kept.",
+    "RUN_PICKLE": "Other processes can only work with what can be sent to them.",
+    "RUN_WORKERS": "An audit that leaves people out in silence would be about others than it says.",
+    "RUN_WORKER_DIED": "What a process had not handed in when it ended is computed again, so that nobody is lost.",
+    "RUN_EXECUTOR_LOST": "Work that nobody takes would never end.",
+    "RUN_CLUSTER": "Work can only be sent to a cluster that answers.",
+    "RUN_MEMORY": "Work for which there is no memory is ended by the system.",
+    "RUN_CLOCK": "A limit of seconds ends a search at another place in another run: these answers may differ then.",
+    "RUN_CHECKPOINT": "Only parts of the same people, model and question add up to one audit.",
+    "RUN_CHECKPOINT_DAMAGED": "What cannot be read whole is computed again, since half of it would be wrong.",
     # monitoring
     "MONITOR_STATE": "Evidence holds only if it goes on from exactly where it stood.",
     "MONITOR_CHANGED": "Evidence adds up only while one and the same thing is measured.",
@@ -234,7 +249,11 @@ class DataError(EquieffortError):
 
 
 class SchemaError(EquieffortError):
-    """Roles, kinds, limits or groups contradict each other or the data."""
+    """Roles, kinds, limits or groups contradict each other or the data; `label` says which part of the labels names
+    what does not exist, and what, if that is wrong; `feature` says which feature cannot have what it declares."""
+
+    label: tuple[str, str] | None = None
+    feature: str | None = None
 
 
 class GraphError(EquieffortError):
@@ -269,6 +288,10 @@ class MonitorError(EquieffortError):
 
 class ParameterError(EquieffortError):
     """An argument is out of its domain."""
+
+
+class RunError(EquieffortError):
+    """A run could not be finished; what was done is kept where there is a checkpoint."""
 
 
 class UnequalError(EquieffortError):
@@ -309,28 +332,39 @@ class Warned(tuple[EquieffortWarning, ...]):
 
 
 _collector: ContextVar[list[EquieffortWarning] | None] = ContextVar("equieffort_warnings", default=None)
+_in_silence: ContextVar[bool] = ContextVar("equieffort_in_silence", default=False)
 
 
 @contextmanager
-def collecting() -> Iterator[list[EquieffortWarning]]:
-    """Keep the warnings issued inside, so that a result can carry them; they are still issued."""
+def collecting(*, in_silence: bool = False) -> Iterator[list[EquieffortWarning]]:
+    """Keep the warnings issued inside, so that a result can carry them; they are still issued, unless somebody else
+    does that."""
     kept: list[EquieffortWarning] = []
-    token = _collector.set(kept)
+    token, before = _collector.set(kept), _in_silence.set(in_silence)
     try:
         yield kept
     finally:
         _collector.reset(token)
+        _in_silence.reset(before)
 
 
-def warn(code: str, what: Text, *, fix: Text = "") -> None:
-    """Issue an `EquieffortWarning` about the caller's line, and hand it to whoever is `collecting`."""
-    warning = EquieffortWarning(code, what, fix)
-    kept = _collector.get()
+def warn(code: str, what: Text, *, fix: Text = "", keep: bool = True) -> None:
+    """Issue an `EquieffortWarning` about the caller's line, and hand it to whoever is `collecting`.
+
+    What is about the run and not about its result is not to `keep`: another run has the same result without it.
+    """
+    tell_again(EquieffortWarning(code, what, fix), keep=keep)
+
+
+def tell_again(warning: EquieffortWarning, *, keep: bool = True) -> None:
+    """Issue a warning that was made before, perhaps in another process."""
+    code, kept = warning.code, _collector.get() if keep else None
     if kept is not None:
         if any((code, warning.what) == (other.code, other.what) for other in kept):
             return
         kept.append(warning)
-    warnings.warn(warning, stacklevel=_outside())
+    if not _in_silence.get():
+        warnings.warn(warning, stacklevel=_outside())
 
 
 def _outside() -> int:

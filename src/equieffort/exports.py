@@ -13,20 +13,22 @@ shared. Whoever shares an export shares the numbers of small groups too.
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import io
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import number
+from equieffort.data.lines import Cells, Different, as_list, joined
 from equieffort.effort.verdict import REASONS, Assessment, Finding, Verdict
 from equieffort.errors import ParameterError
 from equieffort.foundations.version import __version__
@@ -36,6 +38,8 @@ from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit
 from equieffort.words.shown import caveats
 
+AT_ONCE = 20_000
+"""Rows of a table that are made at once, so that memory stays bounded."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the last four are the full-width forms that some accept too."""
 
@@ -113,10 +117,13 @@ def _shared(fact: Reason) -> list[dict[str, Any]]:
 
 
 def _provenance(audit: Audit) -> dict[str, Any]:
-    """How the audit was made; of recorded decisions counts alone: single people are in the table of recourse."""
+    """How the audit was made; of recorded decisions counts alone: single people are in the table of recourse.
+
+    Details of notions are in the audit's file: `equieffort notions` prints them."""
     decided = audit.recorded
     counts = None if decided is None else {"by_group": decided.by_group(audit.recourse)}
-    return audit.provenance.to_dict() | {"recorded": counts}
+    told = replace(audit.provenance, details=None).to_dict()
+    return {name: part for name, part in told.items() if name != "details"} | {"recorded": counts}
 
 
 def recourse_csv(audit: Audit) -> str:
@@ -124,9 +131,17 @@ def recourse_csv(audit: Audit) -> str:
 
     Beside a surrogate `recorded` says what was decided according to the data.
     """
-    frame = recourse_frame(audit)
-    frame.index.name = _free("id" if frame.index.name is None else str(frame.index.name), frame)
-    return csv_text(frame.reset_index())
+    buffer = io.StringIO(newline="")
+    write_recourse_csv(audit, buffer)
+    return buffer.getvalue()
+
+
+def write_recourse_csv(audit: Audit, file: TextIO) -> None:
+    """The same into a file opened with newline="", some people after the other."""
+    for start in range(0, max(len(audit.recourse), 1), AT_ONCE):
+        frame = recourse_frame(audit, slice(start, start + AT_ONCE))
+        frame.index.name = _free("id" if frame.index.name is None else str(frame.index.name), frame)
+        _write_csv(frame.reset_index(), file, header=start == 0)
 
 
 def measures_csv(audit: Audit) -> str:
@@ -136,24 +151,48 @@ def measures_csv(audit: Audit) -> str:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """A table with nothing that a spreadsheet would run."""
-    frame = frame.copy()
-    for name in frame.columns:
-        if pd.api.types.is_float_dtype(frame[name].dtype):
-            frame[name] += 0.0  # no "-0.0" for a feature that is held
-        elif not pd.api.types.is_numeric_dtype(frame[name].dtype):
-            frame[name] = frame[name].map(neutral)
-    frame.columns = pd.Index([neutral(str(name)) for name in frame.columns])
-    buffer = io.StringIO()
-    # The standard's line end; with it a lone carriage return in a cell is quoted too, and cannot begin a line.
-    frame.to_csv(buffer, index=False, lineterminator="\r\n")
+    buffer = io.StringIO(newline="")
+    _write_csv(frame, buffer)
     return buffer.getvalue()
 
 
-def recourse_frame(audit: Audit) -> pd.DataFrame:
-    """Everybody's recourse, for an audit of a surrogate with the recorded decisions beside the status."""
-    frame = audit.recourse.frame()
+def _write_csv(frame: pd.DataFrame, file: TextIO, *, header: bool = True) -> None:
+    # The standard's line end; with it a lone carriage return in a cell is quoted too, and cannot begin a line.
+    writer = csv.writer(file, lineterminator="\r\n")
+    if header:
+        writer.writerow([neutral(str(name)) for name in frame.columns])
+    for start in range(0, len(frame), AT_ONCE):
+        part = frame.iloc[start : start + AT_ONCE]
+        cells = [_cells(part.iloc[:, k]) for k in range(part.shape[1])]
+        text = joined(cells)
+        if text is None:
+            writer.writerows(zip(*map(as_list, cells), strict=True))
+        else:
+            file.write(text)
+
+
+def _cells(column: pd.Series) -> Cells:
+    """What is written of a column: nothing where it is missing, different texts looked at once."""
+    values = column.to_numpy()
+    if values.dtype == np.float64:
+        return np.asarray(values + 0.0)  # no "-0.0" for a feature that is held
+    if values.dtype.kind in "iub":
+        return np.asarray(values)
+    if values.dtype.kind != "O" or pd.api.types.is_numeric_dtype(column.dtype):
+        # Dates and other types as pandas writes them.
+        text = column.to_csv(index=False, header=False, lineterminator="\n")
+        return [neutral(cell[0] if cell else "") for cell in csv.reader(io.StringIO(text, newline=""))]
+    if pd.api.types.infer_dtype(values, skipna=True) != "string":
+        return [None if gone else neutral(cell) for cell, gone in zip(values, pd.isna(values), strict=True)]
+    codes, different = pd.factorize(values)
+    return Different(codes, [*map(neutral, different.tolist()), None])
+
+
+def recourse_frame(audit: Audit, rows: slice = slice(None)) -> pd.DataFrame:
+    """People's recourse, for an audit of a surrogate with the recorded decisions beside the status."""
+    frame = audit.recourse.part(rows)
     if (decided := audit.recorded) is not None:
-        words = [decided.word(row) for row in range(len(frame))]
+        words = decided.words[rows]
         frame.insert(list(frame.columns).index("status") + 1, _free("recorded", frame), words)
     return frame
 

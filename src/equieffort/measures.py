@@ -7,11 +7,12 @@
 
 from equieffort.effort.criteria import Criteria, OneSided, TwoSided
 from equieffort.effort.inference import Holm, Unadjusted
+from equieffort.effort.matching import CoarsenedExact, ExactMatching, Matching, NearestNeighbour, OptimalPairs
 from equieffort.effort.measures import JUDGED, MEASURES, NOTES, Measure, Pair, Reading, Sample
 from equieffort.effort.metrics import PAPER_QUANTILES, Centres, Jackknife, PaperBands
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK
 from equieffort.effort.verdict import Assessment, Finding, Verdict
-from equieffort.notions.huang import ByRegression, BySCM, ByWeighting, GammaRange
+from equieffort.notions.huang import ByRegression, BySCM, ByWeighting, GammaRange, Treatment
 from equieffort.results.power_analysis import Assumed
 from equieffort.results.resampling import Bootstrap, Equations, Procedure
 from equieffort.world.distances import CausalDistance, Distance, Euclidean, Manhattan, OwnDistance
@@ -19,10 +20,10 @@ from equieffort.world.opponents import AllPairs, Rest
 
 __all__ = [
     "AllPairs", "Assessment", "Assumed", "Bootstrap", "ByRegression", "BySCM", "ByWeighting", "CausalDistance",
-    "Centres", "Criteria", "Distance", "Equations", "Euclidean", "Everyone", "Finding", "GammaRange", "Holm",
-    "JUDGED", "Jackknife", "MEASURES", "Manhattan", "Measure", "NOTES", "Nearest", "NearestK", "OneSided",
-    "OwnDistance", "PAPER_QUANTILES", "Pair", "PaperBands", "Procedure", "Reading", "Rest", "Sample", "TwoSided",
-    "Unadjusted", "Verdict",
+    "Centres", "CoarsenedExact", "Criteria", "Distance", "Equations", "Euclidean", "Everyone", "ExactMatching",
+    "Finding", "GammaRange", "Holm", "JUDGED", "Jackknife", "MEASURES", "Manhattan", "Matching", "Measure", "NOTES",
+    "Nearest", "NearestK", "NearestNeighbour", "OneSided", "OptimalPairs", "OwnDistance", "PAPER_QUANTILES", "Pair",
+    "PaperBands", "Procedure", "Reading", "Rest", "Sample", "Treatment", "TwoSided", "Unadjusted", "Verdict",
 ]  # fmt: skip
 
 

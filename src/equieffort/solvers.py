@@ -18,9 +18,12 @@ from equieffort.recourse.solvers import (
     BranchAndBound,
     Choice,
     Ending,
+    Ground,
+    Grounds,
     Infeasibility,
     LimitKind,
     LinearExact,
+    LinearSearch,
     Milp,
     Obstacle,
     PreparedSolver,
@@ -30,16 +33,19 @@ from equieffort.recourse.solvers import (
     Solver,
     SpatialBranchAndBound,
     Status,
+    Takes,
     Termination,
     Unfit,
+    Why,
     step_over,
 )
 from equieffort.recourse.table import RecourseTable
 
 __all__ = [
-    "Auto", "Batch", "Blocking", "BranchAndBound", "Choice", "Ending", "FOUND", "HOLDS", "Infeasibility", "LABEL_STAYS",
-    "LIMIT", "LimitKind", "LinearExact", "Milp", "NONE", "Obstacle", "PreparedSolver", "Proposal", "RecourseTable",
-    "Refusal", "Search", "Solver", "SpatialBranchAndBound", "Status", "Termination", "Unfit", "WRONG", "step_over",
+    "Auto", "Batch", "Blocking", "BranchAndBound", "Choice", "Ending", "FOUND", "Ground", "Grounds", "HOLDS",
+    "Infeasibility", "LABEL_STAYS", "LIMIT", "LimitKind", "LinearExact", "LinearSearch", "Milp", "NONE", "Obstacle",
+    "PreparedSolver", "Proposal", "RecourseTable", "Refusal", "Search", "Solver", "SpatialBranchAndBound", "Status",
+    "Takes", "Termination", "Unfit", "WRONG", "Why", "step_over",
 ]  # fmt: skip
 
 

@@ -124,9 +124,9 @@ def test_a_dry_run_counts_and_writes_nothing(folder, call):
     assert done.exit_code == 0, done.output
     assert fresh(folder) == set()
     refused = (pd.read_csv("loans.csv")["decision"] == "refused").sum()
-    assert "160 rows" in done.stdout
+    assert "160 people" in done.stdout
     counted = json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)
-    assert counted["rows"] == 160
+    assert counted["audited"] == 160
     assert abs(sum(counted["unfavourable"].values()) - refused) <= 5
     assert counted["intervention_sets"] >= 1
 
@@ -207,10 +207,9 @@ def never(monkeypatch):
 @pytest.mark.parametrize(
     ("out", "says"),
     [
-        ("nowhere/out", "'nowhere' does not exist"),
         ("taken", "'taken.html' is a folder"),
         ("loans", "would overwrite an input"),
-        ("loans.csv/out", "does not exist"),
+        ("loans.csv/out", "'loans.csv' is no folder"),
     ],
 )
 def test_outputs_are_looked_at_before_any_work(folder, call, out, says):
@@ -308,11 +307,11 @@ def test_debug_shows_the_traceback(folder, call, monkeypatch, where):
 
 
 def test_as_a_program(folder):
-    done = subprocess.run([*COMMAND, "audit", "loans.yaml", "-o", "out"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*COMMAND, "audit", "loans.yaml", "-o", "out"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("UNEQUAL")
     edit(folder, "title: Loans", "tilte: Loans")
-    done = subprocess.run([*COMMAND, "audit", "loans.yaml", "-o", "out"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*COMMAND, "audit", "loans.yaml", "-o", "out"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -335,7 +334,7 @@ def test_ctrl_c_stops_the_program(folder):
         # Well inside the reading, not on the way there.
         time.sleep(1.0)
         program.send_signal(signal.SIGINT)
-        _, told = program.communicate(timeout=50)
+        _, told = program.communicate(timeout=600)
     assert program.returncode == 130
     assert "Interrupted" in told
     assert "Traceback" not in told

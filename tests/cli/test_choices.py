@@ -21,7 +21,7 @@ graph:
     savings: {kind: polynomial, degree: 2}
 solver: {kind: spatial_branch_and_bound, gap: 0.001, node_limit: 3000}
 """
-USED = "Solver: spatial_branch_and_bound (gap 0.001, node_limit 3000). Chosen in the spec."
+USED = "Solver: spatial_branch_and_bound (gap 0.001, node_limit 3000, time_limit 60). Chosen in the spec."
 
 
 def declare(folder: Path, lines: str = DECLARED, lower: str = "lower: 0, ") -> None:
@@ -43,7 +43,7 @@ def test_what_was_declared_is_used_and_shown_before_and_after(folder, call):
     for shown in (dry.stdout, done.stdout, judged.stdout):
         assert f"{USED}\nStructural equations:\n  {equation}" in shown
         assert "SpatialBranchAndBound(" not in shown
-    assert made.solver.name == "SpatialBranchAndBound(gap=0.001, node_limit=3000)"
+    assert made.solver.name == "SpatialBranchAndBound(gap=0.001, node_limit=3000, time_limit=60.0)"
     assert made.learned_by == {"savings": "Polynomial(degree=2, interactions=False)"}
     counted = json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)
     assert (counted["solver"], counted["equations"]) == (made.solver.name, [equation])
@@ -51,7 +51,7 @@ def test_what_was_declared_is_used_and_shown_before_and_after(folder, call):
     assert summary["provenance"]["learned_by"] == made.learned_by
     for name in ("out.html", "out.md"):
         page = (folder / name).read_text(encoding="utf-8").replace("\\", "")
-        assert "SpatialBranchAndBound(gap=0.001, node_limit=3000)" in page
+        assert "SpatialBranchAndBound(gap=0.001, node_limit=3000, time_limit=60.0)" in page
         assert "learned by Polynomial(degree=2, interactions=False)" in page
     _is_that_of_python()
 

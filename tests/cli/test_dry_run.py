@@ -81,6 +81,7 @@ def test_who_leaves_is_told_by_group_and_how_long_it_takes(folder, call):
         "5 people leave the audit because of missing values (sex = female: 4 of 80, sex = male: 1 of 80)."
         in done.stdout
     )
+    assert done.stdout.startswith("155 people, ")  # of 160
     assert "A rough guess from " in done.stdout
     told = json.loads(asked(folder, call, "--json", changes=drop, table=table).stdout)
     assert told["missing"] == {"female": {"people": 80, "leaving": 4}, "male": {"people": 80, "leaving": 1}}
@@ -92,6 +93,49 @@ def test_nobody_leaves_and_nothing_is_said_of_it(folder, call):
     done = asked(folder, call)
     assert done.exit_code == 0
     assert "because of missing values" not in done.stdout
+
+
+def test_where_nobody_is_refused_it_says_so(folder, call):
+    table = loans()
+    table.loc[table["decision"] != "approved", "decision"] = np.where(
+        table.index[table["decision"] != "approved"] < 3, "x", "approved"
+    )
+    done = asked(folder, call, table=table)
+    assert done.exit_code == 0, done.output
+    assert "160 people, 0 refused" in done.stdout
+    assert "Nobody is refused, so there is no effort to compare" in done.stdout
+    assert call("audit", "loans.yaml", "-o", "out").exit_code == 4
+
+
+def test_where_too_few_are_refused_for_any_verdict_it_says_so(folder, call):
+    """One refused man and an unequal world: what the audit will say for certain is said before it is made."""
+    table = loans()
+    first = table.index[(table["sex"] == "male") & (table["decision"] == "refused")][1:]
+    done = asked(folder, call, table=table.drop(first))
+    assert done.exit_code == 0, done.output
+    told = json.loads(asked(folder, call, "--json", table=table.drop(first)).stdout)
+    assert told["unfavourable"]["male"] < 5 < told["unfavourable"]["female"]
+    assert "Too few are refused to judge sex = female against sex = male: each group needs at least 5" in done.stdout
+    assert told["too_few"] == [["female", "male"]]
+    assert call("audit", "loans.yaml", "-o", "out").exit_code == 4
+    enough = asked(folder, call)
+    assert "Too few" not in enough.stdout
+
+
+def test_where_everybody_is_refused_it_says_so(folder, call):
+    table = loans()
+    table["decision"] = np.where(table.index % 40 == 7, "approved", "refused")
+    done = asked(folder, call, table=table)
+    assert done.exit_code == 0, done.output
+    assert "160 people, 160 refused" in done.stdout
+    assert "The surrogate refuses everybody: nothing that the audit says of it tells apart" in done.stdout
+    refuses_all = LogisticRegression().fit(loans()[["income", "savings"]], loans()["decision"])
+    refuses_all.intercept_[:] += 1e3 if refuses_all.classes_[1] == "refused" else -1e3
+    skops.io.dump(refuses_all, folder / "m.skops")
+    done = asked(folder, call, changes=[("{train: logistic}", "m.skops")])
+    assert done.exit_code == 0, done.output
+    assert "Everybody is refused: check that outcome.favourable names the right decision." in done.stdout
+    assert "Everybody is refused" not in asked(folder, call).stdout
 
 
 class Odd:

@@ -121,8 +121,8 @@ CASES = {
     "a rule that is too long": (
         [("job = 'smith'", " or ".join(["income > 3"] * 2000))], unchanged, "RULE_SYNTAX", "Add a column to the table",
     ),
-    "no model": ([("train: logistic", "path: m.skops")], unchanged, "MODEL_FILE", "Check model.path; it starts from"),
-    "no table": ([("loans.csv", "loan.csv")], unchanged, "DATA_FILE", "Check data.path; it starts from"),
+    "no model": ([("train: logistic", "path: m.skops")], unchanged, "MODEL_FILE", "Check the path; it starts from"),
+    "no table": ([("loans.csv", "loan.csv")], unchanged, "DATA_FILE", "Check the path; it starts from"),
     "two people of one id": ([], column("applicant", "x"), "DATA_DUPLICATE_INDEX", "leave data.id out to count rows."),
 }  # fmt: skip
 
@@ -201,3 +201,5 @@ def test_errors_of_models_speak_of_the_spec(folder, call, models, name):
     assert f"Code: {code}\n" in done.output
     assert said in done.output
     assert not PYTHON.search(done.output), done.output
+    if code == "MODEL_LABELS":
+        assert re.search(r"^loans.yaml, line \d+, column \d+: outcome.favourable: ", done.stderr, re.MULTILINE)

@@ -175,7 +175,7 @@ def full(monkeypatch):
         path.with_name(f".{path.name}.{os.getpid()}.partial").symlink_to("/dev/full")
 
     # Whether something can be written is tried with a file of the same name, which would take the link away.
-    monkeypatch.setattr("equieffort.cli.common.check_writable", lambda path: None)
+    monkeypatch.setattr("equieffort.cli.common.check_writable", lambda path, **_: None)
     return prepare
 
 

@@ -316,7 +316,7 @@ def test_ctrl_c_keeps_the_state_and_the_batch_can_be_counted_again(started, call
             assert time.monotonic() < end
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        said = running.communicate(timeout=100)
+        said = running.communicate(timeout=600)
     assert running.returncode == 130
     assert "Interrupted: the run is not finished." in said[1]
     assert "equieffort monitor s.monitor --spec loans.yaml --batch b2.csv" in said[1]

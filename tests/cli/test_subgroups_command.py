@@ -44,6 +44,22 @@ def test_json_holds_what_python_says(kept, call):
     assert [row["rule"] for row in told["subgroups"]] == found.frame()["rule"].tolist()
 
 
+def test_smaller_subgroups_are_searched_on_request(kept, call):
+    audit = ee.load(kept)
+    for options, asked in (
+        (["--fewest", "20", "--fewest-certified", "60"], {"fewest": 20, "fewest_certified": 60}),
+        # What is searched from 400 people on has a bound from 400 on.
+        (["--fewest", "400"], {"fewest": 400, "fewest_certified": 400}),
+    ):
+        done = call("subgroups", str(kept), *options, "--json")
+        told, found = json.loads(done.stdout), audit.search_subgroups(**asked)
+        assert told["counts"] == found.counts
+        assert len(told["subgroups"]) == len(found.frame())
+    none = call("subgroups", str(kept), "--fewest", "2000").stdout
+    assert "Nothing could be searched: each of the " in none
+    assert " 0 " not in none.split("Nothing could be searched")[1]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".png", ".svg"])
 def test_it_writes_tables_and_pictures(kept, call, tmp_path, suffix):
     pytest.importorskip("matplotlib")

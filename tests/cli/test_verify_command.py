@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from typing import get_args
 
 import pytest
 from tests.cli.conftest import loans
 from tests.fuzz.worlds import Unwrapped
+
+from equieffort.cli.verifying import OtherSolver
+from equieffort.results.second_opinion import SOLVERS, Oracle
+from equieffort.spec.forms import SOLVERS as KINDS
 
 
 @pytest.fixture
@@ -31,6 +36,23 @@ def test_what_was_audited_holds(files, call):
     assert said["oracle"]["solver"] == "milp"
     assert len(said["oracle"]["of"]) == 6
     assert {one["outcome"] for one in said["oracle"]["of"]} == {"confirmed"}
+
+
+def test_every_solver_of_a_spec_can_give_a_second_opinion():
+    """By the same names, and the one that made the audit is refused by its name."""
+    assert {one.value for one in OtherSolver} == (KINDS.keys() - {"auto"}) | {"grid"} == set(get_args(Oracle))
+    assert SOLVERS.keys() == set(get_args(Oracle)) - {"grid"}
+
+
+@pytest.mark.parametrize("other", ["linear_search", "linear_exact"])
+def test_a_linear_solver_confirms_or_says_that_it_made_the_audit(files, call, other):
+    done = call("verify", "made.audit", *WITH, "--sample", "6", "--oracle", other)
+    if other == "linear_exact":
+        assert done.exit_code == 2
+        assert "The audit itself was solved by linear_exact." in done.stderr
+    else:
+        assert done.exit_code == 0, done.output
+        assert "confirmed by linear_search for" in done.stdout
 
 
 def test_a_changed_coefficient_ends_with_1_and_names_people(files, call):

@@ -1,6 +1,7 @@
 """Tables of every kind become checked columns, and columns become numbers and come back."""
 
 import decimal
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
+import equieffort as ee
 from equieffort.data.frames import (
     Column,
     Encoding,
@@ -21,7 +24,7 @@ from equieffort.data.frames import (
     require_columns,
     screen,
 )
-from equieffort.errors import DataError, SchemaError
+from equieffort.errors import DataError, EquieffortWarning, SchemaError
 
 PEOPLE = {
     "age": [30, 41, 52],
@@ -69,13 +72,36 @@ def test_numpy_needs_names():
     assert caught.value.code == "DATA_NO_NAMES"
 
 
+@pytest.mark.parametrize("named", [[0, 1, 2], [("a", "sex"), ("a", "x"), ("a", "y")]])
+def test_names_that_are_no_text_are_refused_with_a_way_that_works(named):
+    people = pd.DataFrame({"sex": [0, 1] * 10, "x": np.arange(20.0), "y": np.arange(20.0) % 7})
+    model = LogisticRegression().fit(people[["x", "y"]].to_numpy(), people["x"] > 12)
+    people.columns = pd.Index(named, tupleize_cols=False)
+    sex, x, _ = named
+    given = {"sensitive": [sex], "protected": 1, "favourable": True}
+    with pytest.raises(SchemaError, match=r"X\.columns = X\.columns\.map\(str\)"):
+        ee.Schema(**given, features={})
+    with pytest.raises(SchemaError, match=r"X\.columns = X\.columns\.map\(str\)"):
+        ee.Schema(**given | {"sensitive": "sex"}, features={x: "actionable"})
+    text = [str(name) for name in named]
+    schema = ee.Schema(**given | {"sensitive": text[0]}, features={text[1]: "actionable", text[2]: "mutable"})
+    with pytest.raises(DataError, match=r"X\.columns = X\.columns\.map\(str\)"):
+        ee.audit(model, people, schema=schema, scm=[], model_features=text[1:])
+    people.columns = people.columns.map(str)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        told = ee.audit(model, people, schema=schema, scm=[], model_features=text[1:]).recourse.frame()
+    assert (told["status"] == "optimal").any()
+
+
 def test_what_is_no_table_is_refused():
     cases = [
         (pl.DataFrame(PEOPLE).lazy(), "DATA_TYPE", "collect"),
         ([1, 2], "DATA_TYPE", "pandas"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "DATA_DUPLICATE_COLUMNS", "'a'"),
         (pd.DataFrame({"a": []}), "DATA_EMPTY", "X has no rows"),
-        (pd.DataFrame([[1, 2]]), "DATA_NO_NAMES", "'0', '1'"),
+        (pd.DataFrame([[1, 2]]), "DATA_NO_NAMES", "2 columns of X are not named by text, such as 0"),
+        (pd.DataFrame([[1, 2]], columns=["a", 5]), "DATA_NO_NAMES", "1 column of X is not .* such as 5"),
     ]
     for table, code, words in cases:
         with pytest.raises(DataError, match=words) as caught:

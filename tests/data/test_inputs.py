@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.oracles_cells import parse_cells
 
 import equieffort as ee
-from equieffort.data.cells import parse_cells
 from equieffort.data.frames import Encoding
 from equieffort.data.inputs import read_table, warn_similar_labels
 from equieffort.errors import DataError, EquieffortError, EquieffortWarning
@@ -57,7 +57,10 @@ def refused(table):
         (["1", "-2", "0"], "int64", [1, -2, 0]),
         ([" 1", "2 "], "int64", [1, 2]),
         (["9007199254740992"], "int64", [2**53]),
-        (["1", ""], "float64", [1.0, np.nan]),
+        (["1", ""], "Int64", [1, None]),
+        (["5.0", "", "-2.0"], "Int64", [5, None, -2]),
+        (["5.5", "", "2"], "float64", [5.5, np.nan, 2.0]),
+        (["5.0", "2.0"], "float64", [5.0, 2.0]),
         (["0.5", "2"], "float64", [0.5, 2.0]),
         (["1e3", "-.5", "5."], "float64", [1000.0, -0.5, 5.0]),
         (["1.5", "inf", "-inf"], "float64", [1.5, np.inf, -np.inf]),
@@ -72,7 +75,7 @@ def refused(table):
 def test_numbers(cells, kind, values):
     column = parse_cells(cells)
     assert column.dtype == kind
-    np.testing.assert_array_equal(column.to_numpy(), values)
+    np.testing.assert_array_equal(column.to_numpy(dtype=float, na_value=np.nan), np.array(values, dtype=float))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +91,7 @@ def test_numbers(cells, kind, values):
         ["+4915112345678", "+4930123456"],
         ["12", "twelve"],
         ["2026-01-01", "2026-01-02"],
-        ["True", "False"],
+        ["True", "False", "0"],
         ["yes", "no"],
         ["0x10", "1_000"],
         ["nan", "1"],
@@ -101,6 +104,25 @@ def test_numbers(cells, kind, values):
 )
 def test_everything_else_stays_text_as_written(cells):
     assert parse_cells(cells).tolist() == cells
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "values"),
+    [
+        (["True", "False"], "bool", [True, False]),
+        (["TRUE", "false", "False"], "bool", [True, False, False]),
+        (["True", "", "False"], "object", [True, None, False]),
+    ],
+)
+def test_flags_as_pandas_and_r_write_them(table, cells, kind, values):
+    read = table("\n".join(["a,b", *(f"{cell},1" for cell in cells)]))["a"]
+    assert (str(read.dtype), read.tolist()) == (kind, values)
+
+
+def test_flags_stay_words_where_somebody_quotes_them_and_in_an_id(table):
+    content = "a,b\nTrue,true\nFalse,false\n"
+    assert table(content, spelled=frozenset(["b"]))["b"].tolist() == ["true", "false"]
+    assert table(content, id="a").index.tolist() == ["True", "False"]
 
 
 def test_an_empty_cell_among_text_is_missing_and_nothing_else_is():
@@ -164,7 +186,7 @@ def test_files_that_are_not_there(tmp_path):
             read_table(DataSource(path))
         assert caught.value.code == "DATA_FILE"
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="is a folder, not a file"):
         read_table(DataSource(tmp_path / "folder.csv"))
 
 
@@ -341,7 +363,7 @@ def test_a_parquet_table(parquet):
     assert frame["sex"].tolist()[0] == "None"
     assert frame["sex"].isna().tolist() == [False, True]
     assert {name: str(frame[name].dtype) for name in ("age", "score", "some", "price", "member", "nothing")} == {
-        "age": "int64", "score": "float64", "some": "float64", "price": "float64", "member": "bool",
+        "age": "int64", "score": "float64", "some": "Int64", "price": "float64", "member": "bool",
         "nothing": "float64",
     }  # fmt: skip
     assert frame["level"].tolist() == ["a", "b"]

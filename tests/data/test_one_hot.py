@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from equieffort.data.one_hot import OneHot, alike_families, level_names, suggested
+from equieffort.data.one_hot import OneHot, alike_families, level_names, neighbours_that_share, suggested
 from equieffort.errors import DataError, EquieffortError, EquieffortWarning, SchemaError
 
 RAW = pd.DataFrame({"age": [1, 2, 3], "home_own": [1, 0, 0], "home_rent": [0, 1, 0], "job": list("xyz")})
@@ -111,3 +111,30 @@ def test_families_are_found_by_their_names_and_by_never_being_two() -> None:
         "job_level": {"low": "job_level_low", "high": "job_level_high"},
     }
     assert not suggested(table, apart=table.columns)
+
+
+def test_families_are_found_by_how_their_names_end_too() -> None:
+    home = np.arange(40) % 3
+    table = pd.DataFrame(
+        {name: (home == k).astype(int) for k, name in enumerate(["own_home", "rented_home", "no_home"])}
+    )
+    assert alike_families(table) == {"home": ["own_home", "rented_home", "no_home"]}
+    assert suggested(table).categories == {"home": {"own": "own_home", "rented": "rented_home", "no": "no_home"}}
+    left_out = suggested(table[["own_home", "rented_home"]])
+    assert left_out.categories == {"home": {"own": "own_home", "rented": "rented_home", "other": None}}
+    # Never two at once, and rarely one: no category.
+    assert not alike_families(table[["own_home", "rented_home"]] * (np.arange(40) < 9)[:, None])
+
+
+def test_neighbours_of_which_exactly_one_is_1_are_found_whatever_their_names() -> None:
+    rng = np.random.default_rng(1)
+    race = rng.integers(0, 3, 200)
+    table = pd.DataFrame({"member": (race == 0) & (rng.random(200) < 0.5), "asian": race == 0, "black": race == 1})
+    table = table.assign(white=race == 2, owner=rng.integers(0, 2, 200), income=rng.normal(0, 1, 200))
+    assert neighbours_that_share(table) == [["asian", "black", "white"]]
+    assert neighbours_that_share(table.drop(columns="black")) == []
+    table.loc[7, "owner"] = np.nan
+    assert neighbours_that_share(table) == [["asian", "black", "white"]]
+    table["white"] = table["white"].astype(float)
+    table.loc[7, "white"] = np.nan
+    assert neighbours_that_share(table) == []

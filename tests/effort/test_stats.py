@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equieffort.effort.budget import default_budget
+from equieffort.effort.measures import Sample
 from equieffort.effort.stats import EffortStats, ExactSum, exact_sum, limbs
 from equieffort.recourse.solvers import Status
 
@@ -124,6 +126,66 @@ def test_any_split_in_any_order_gives_the_whole(people, data):
     assert merged == whole
     assert repr((merged.phi, merged.rho)) == repr((whole.phi, whole.rho))
     assert repr((merged.phi_certified, merged.rho_certified)) == repr((whole.phi_certified, whole.rho_certified))
+
+
+CAPPED = st.none() | st.sampled_from([0.1, 3.0, 1e6])
+RECORDED = st.lists(st.tuples(PERSON, st.booleans()), max_size=14)
+"""People, each with whether the recorded decision approves."""
+
+
+def people_of(people, budget, recorded: bool = True) -> Sample:
+    """The sample of (status, cost, share proven), and the record of each."""
+    rows = [row for row, _ in people]
+    status = np.array([int(s) for s, _, _ in rows], dtype=np.int8)
+    acting = np.isin(status, [Status.OPTIMAL, Status.FEASIBLE])
+    cost = np.array([c for _, c, _ in rows], dtype=np.float64)
+    bound = cost * np.array([share for _, _, share in rows], dtype=np.float64)
+    bound[status == Status.INFEASIBLE] = np.inf
+    counts = (len(people), sum(approves for _, approves in people)) if recorded else None
+    return Sample.of(status, np.where(acting, cost, np.nan), bound, budget=budget, recorded=counts)
+
+
+def bits(sample: Sample) -> tuple:
+    """All of it, arrays to the bit."""
+    return sample.stats, sample.stats.budget, sample.efforts.tobytes(), sample.bounds.tobytes(), sample.recorded
+
+
+@settings(deadline=None)
+@given(*[st.tuples(RECORDED, st.booleans())] * 3, CAPPED)
+def test_merging_samples_is_a_commutative_monoid(x, y, z, budget):
+    """Also where of some people no decision was recorded."""
+    a, b, c = (people_of(people, budget, recorded) for people, recorded in (x, y, z))
+    assert bits(a + Sample()) == bits(Sample() + a) == bits(a)
+    assert bits(a + b) == bits(b + a)
+    assert bits((a + b) + c) == bits(a + (b + c))
+
+
+def test_nobody_takes_no_record_away_and_somebody_without_one_does():
+    known, unknown = people_of([((Status.OPTIMAL, 2.0, 1.0), True)], None), people_of([], None, recorded=False)
+    assert (known + unknown).recorded == (Sample() + known).recorded == (1, 1)
+    unknown = people_of([((Status.OPTIMAL, 2.0, 1.0), True)], None, recorded=False)
+    assert (known + unknown).recorded is None
+    assert (known + Sample() + unknown).recorded is (unknown + known).recorded is None
+
+
+@settings(deadline=None)
+@given(RECORDED, st.data())
+def test_samples_of_any_split_in_any_order_are_the_whole_its_budget_included(people, data):
+    """The budget is that of all finite costs together, from the sorted costs of the parts as of the whole."""
+    order = data.draw(st.permutations(range(len(people))))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(people)), max_size=4)))
+    shuffled = [people[k] for k in order]
+    parts = [shuffled[a:b] for a, b in itertools.pairwise([0, *cuts, len(people)])]
+    uncapped = sum((people_of(part, None) for part in parts), Sample())
+    budget = default_budget(uncapped.efforts)
+    acting = sorted(c for (s, c, _), _ in people if s in (Status.OPTIMAL, Status.FEASIBLE))
+    assert budget == default_budget(np.array(acting, dtype=float))
+    merged = sum((people_of(part, budget) for part in parts), Sample())
+    assert bits(merged) == bits(people_of(people, budget))
+    # By hand: every refused person's cost, sorted, endless without an action.
+    costs = [math.inf] * sum(s in (Status.INFEASIBLE, Status.UNKNOWN) for (s, _, _), _ in people)
+    assert merged.efforts.tolist() == acting + costs
+    assert merged.recorded == (len(people), sum(approves for _, approves in people))
 
 
 @settings(deadline=None)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shutil
 import subprocess
 import sys
+import time
 import weakref
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -125,6 +128,28 @@ def test_where_nothing_can_be_written_each_process_compiles_for_itself(machine):
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
+def test_what_was_kept_in_an_image_is_read_where_nothing_can_be_written_there(machine, tmp_path):
+    """As in a container: compiled by who built the image, read by another user of a file system that is read-only."""
+    run, modules = machine
+    copy_package(modules)
+    (modules / "loop.py").write_text(LOOP)
+    temporary, kept = tmp_path / "temporary", tmp_path / "kept"
+    temporary.mkdir()
+    kept.mkdir()
+    try:
+        for hits in ("0", "1"):
+            done = run(CALL, temporary, NUMBA_CACHE_DIR=str(kept))
+            assert (done.returncode, done.stderr) == (0, "")
+            assert done.stdout.split()[0::2] == ["42", hits]
+            # From now on it can only be read, and every new process has temporary files of its own.
+            shut(kept)
+            shutil.rmtree(temporary)
+            temporary.mkdir()
+    finally:
+        for path in (kept, *kept.rglob("*")):
+            path.chmod(0o755)
+
+
 def test_an_audit_runs_where_only_temporary_files_can_be_written(machine, tmp_path):
     """Row 79: no writable cache folder, read-only home."""
     run, modules = machine
@@ -132,7 +157,8 @@ def test_an_audit_runs_where_only_temporary_files_can_be_written(machine, tmp_pa
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     code = f"""
-import equieffort as ee, pandas as pd
+import equieffort as ee, numpy as np, pandas as pd
+from equieffort.recourse.solvers.linear.fill_kernels import lower_hull
 assert ee.__file__.startswith({str(modules)!r})
 X = pd.DataFrame({{"s": list("ab") * 20, "x": [float(k) for k in range(40)]}})
 schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={{"x": "actionable"}})
@@ -140,6 +166,8 @@ scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
 audit = ee.audit(ee.LinearScore({{"x": 1.0}}, threshold=30.5), X, schema=schema, scm=scm)
 print(audit.verdict.outcome)
 audit.save({str(temporary / "x.audit")!r})
+# So little is not compiled; here is what would be.
+lower_hull(np.arange(3.0), np.arange(3.0), np.empty(3, dtype=np.int64))
 """
     done = run(code, temporary)
     assert (done.returncode, done.stderr) == (0, "")
@@ -227,6 +255,85 @@ def test_one_kernel_serves_with_other_parts_and_none_disturbs_the_other():
     assert _two_steps(1.0) == 3.0
 
 
+SMALL = """
+import json, sys
+import numpy as np
+from equieffort.foundations.jit import compile_at_once, kernel, linked
+@kernel
+def total(numbers):
+    sums = 0.0
+    for k in range(numbers.shape[0]):
+        sums += 1.0 / numbers[k]
+    return sums
+@kernel
+def row(numbers, out, first, last):
+    for i in range(first, last):
+        out[i] = 1.0 / numbers[i]
+entry, rows = linked(total, worth=2.0), linked(row, worth=2.0)
+numbers = np.arange(1.0, 50.0)
+told = []
+def tell(answer, of=entry):
+    hits = sum(of.compiled.stats.cache_hits.values())
+    told.append((float(answer), "kept" if hits else "compiled" if of.compiled.signatures else "interpreted"))
+"""
+CALLS = """
+tell(entry(numbers, work=0.5))
+out = np.zeros(50)
+tell(sum(1 for _ in rows.one_by_one((numbers, out), 49, 0.001)), rows)
+tell(sum(1 for _ in rows.one_by_one((numbers, out), 49, 0.1)), rows)
+tell(entry(numbers, work=3.0))
+print(json.dumps(told))
+"""
+
+
+def run_alone(code: str, folder: Path) -> list[list[Any]]:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "kept")}
+    (folder / "small.py").write_text(code, encoding="utf-8")
+    command = [sys.executable, "-W", "error", str(folder / "small.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    told: list[list[Any]] = json.loads(done.stdout)
+    return told
+
+
+def test_small_work_is_not_compiled_and_what_was_kept_is_used_for_it(tmp_path):
+    total = sum(1 / k for k in range(1, 50))
+    first = run_alone(SMALL + CALLS, tmp_path)
+    assert first == [[total, "interpreted"], [49.0, "interpreted"], [0.0, "compiled"], [total, "compiled"]]
+    assert run_alone(SMALL + CALLS, tmp_path) == [[total, "kept"], [0.0, "kept"], [0.0, "kept"], [total, "kept"]]
+
+
+def test_everything_is_compiled_at_once_where_that_is_asked_for(tmp_path):
+    small = "tell(entry(numbers, work=0.0))"
+    code = SMALL + f"with compile_at_once():\n    {small}\n{small}\nprint(json.dumps(told))"
+    assert [how for _, how in run_alone(code, tmp_path)] == ["compiled", "compiled"]
+
+
+def test_work_that_was_spent_counts_and_what_python_refuses_is_compiled(tmp_path):
+    code = SMALL + "entry.spent = 1.6\ntell(entry(numbers, work=0.5))\nprint(json.dumps(told))"
+    assert [how for _, how in run_alone(code, tmp_path)] == ["compiled"]
+    code = SMALL.replace("1.0 / numbers[k]", "1.0 / int(numbers[k])")
+    code += "tell(entry(numbers - 1, work=0.5))\nprint(json.dumps(told))"
+    assert run_alone(code, tmp_path) == [[math.inf, "compiled"]]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_two_processes_may_compile_at_once(tmp_path, late):
+    """Together from the start, or one while the other is at it; both answer, and a third finds what they kept."""
+    code = SMALL + "tell(entry(numbers))\ntell(entry(numbers))\nprint(json.dumps(told))"
+    (tmp_path / "small.py").write_text(code, encoding="utf-8")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    running = []
+    for _ in range(2):
+        command = [sys.executable, "-W", "error", str(tmp_path / "small.py")]
+        running.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        if late:
+            time.sleep(0.7)
+    answers = [one.communicate(timeout=300) for one in running]
+    assert [one.returncode for one in running] == [0, 0], answers
+    assert {answer.split(b", ")[0] for answer, _ in answers} == {f"[[{sum(1 / k for k in range(1, 50))}".encode()}
+    assert [how for _, how in run_alone(code, tmp_path)] == ["kept", "kept"]
+
+
 PLAIN = """
 import sys
 import numpy as np
@@ -253,7 +360,7 @@ print(linked(steps)(table), steps(table), not records.constructors)
 for _ in range(1000):
     linked_steps = linked(steps) if _ == 0 else linked_steps
     linked_steps(table)
-print(sys.getrefcount(table) < 10, table.sum())
+print(sys.getrefcount(table) < 100, table.sum())
 """
 
 

@@ -106,11 +106,13 @@ def test_agreement_that_approving_everybody_has_too_concludes_nothing(spec):
     assert (audit.verdict.outcome, audit.verdict.codes[0]) == ("inconclusive", "SURROGATE")
     text = str(audit.verdict)
     assert "Approving everybody would agree with 92.9 % and find no refusal." in text
-    assert f"finds only {100 * found.refusals.recall:.1f} % overall" in text
-    assert "less than the 50.0 % asked for, so nothing is concluded" in text
+    assert f"finds {found.refusals.by_both} of their 103 refusals" in text
+    assert "It finds less than the 50.0 % of refusals asked for (overall" in text
+    assert "so nothing is concluded" in text
     dry = str(estimate(prepare(spec())))
-    assert "less than the 50.0 % asked for" in dry
-    assert f"everybody: agreement {100 * found.refusals.agreement:.1f} % (approving everybody: 92.9 %)" in dry
+    assert "less than the 50.0 % of refusals asked for" in dry
+    (row,) = [line for line in dry.splitlines() if line.startswith("everybody")]
+    assert row.split()[1:6] == [f"{100 * found.refusals.agreement:.1f}", "%", "92.9", "%", "(approving)"]
 
 
 def test_the_spec_may_ask_for_less_or_more(spec):
@@ -134,8 +136,8 @@ def test_a_group_whose_refusals_are_missed_decides_and_one_that_is_not_compared_
     judged = found.among(["f", "m"])
     assert not found.suffices
     assert not judged.suffices
-    assert "It finds for m only 45.0 % of the refusals" in str(judged)
-    assert "for x" not in str(judged)
+    assert "It finds less than the 50.0 % of refusals asked for (m), so nothing is concluded" in str(judged)
+    assert "x: 0 of 20" not in str(judged)
     assert replace(judged, min_refusal_recall=0.4).suffices
     # Nobody to find is nobody missed.
     empty = Refusals(n=100, recorded=0, by_surrogate=3, by_both=0)
@@ -154,7 +156,7 @@ def test_report_card_json_and_file_have_the_numbers(spec, tmp_path):
     page, card = render(loaded), model_card(loaded)
     for text in (page, card):
         assert "The surrogate model on people it was not trained on" in text
-        assert "92.9 % (approve everybody)" in text
+        assert "92.9 % (approve)" in text
         assert f"{100 * counts.recall:.1f} %" in text
     found = json.loads(json.dumps(summary(loaded), allow_nan=False))["surrogate"]
     assert found["suffices"] is False
@@ -170,7 +172,7 @@ def test_report_card_json_and_file_have_the_numbers(spec, tmp_path):
 def test_small_counts_are_kept_back(spec):
     page = render(run_spec(spec()), suppress_below=20)
     table = page[page.index("The surrogate model on people it was not trained on") :]
-    assert "approve everybody" not in table
+    assert "(approve)" not in table
     assert "It finds fewer of the refusals than the 50.0 % asked for overall" in page.replace("\u2068", "").replace(
         "\u2069", ""
     )
@@ -190,5 +192,5 @@ def test_the_command_line_prints_them_and_ends_with_4(spec, tmp_path):
     done = CliRunner().invoke(app, ["audit", str(tmp_path / "loans.yaml"), "-o", str(tmp_path / "out")])
     assert done.exit_code == 4
     assert "The surrogate on people it was not trained on:" in done.stdout
-    assert "approving everybody: 92.9 %" in done.stdout
-    assert "(precision " in done.stdout
+    assert "92.9 % (approving)" in done.stdout
+    assert "precision" in done.stdout

@@ -19,9 +19,10 @@ from tests.limits import unlimited
 import equieffort as ee
 from equieffort.data.frames import Column, Encoding
 from equieffort.errors import EquieffortError, EquieffortWarning
+from equieffort.models import fidelity, surrogate
 from equieffort.models.classifiers import Decision, linear_view
-from equieffort.models.fidelity import RecordedDecisions
-from equieffort.models.surrogate import SURROGATES, recorded_decisions, train_surrogate
+from equieffort.models.fidelity import RecordedDecisions, Refusals
+from equieffort.models.surrogate import SURROGATES, compared, recorded_decisions, train_surrogate
 
 RNG = np.random.default_rng(3)
 N = 150
@@ -161,6 +162,21 @@ def test_the_exact_solver_understands_it(kind: str) -> None:
     assert score == pytest.approx(model.decision_function(X[["income", "job"]]))
 
 
+@pytest.mark.parametrize("kind", ["logistic", "ridge"])
+def test_many_people_are_held_out_by_halves(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody is held out once, by a model fitted on the other half."""
+    rarer = int(np.unique(Y, return_counts=True)[1].min())
+    monkeypatch.setattr(surrogate, "HALVES", rarer + 1)
+    assert train(kind, random_state=5).folds == 5
+    monkeypatch.setattr(surrogate, "HALVES", rarer)
+    found = train(kind, random_state=5)
+    halves = StratifiedKFold(2, shuffle=True, random_state=5)
+    held_out = cross_val_predict(clone(found.classifier), X[["income", "job"]], Y, cv=halves)
+    assert found.folds == 2
+    assert found.held_out.tolist() == held_out.tolist()
+    assert found.agreement == np.mean(held_out == Y)
+
+
 @pytest.mark.parametrize(("rare", "folds"), [(2, 2), (3, 3), (4, 4), (5, 5), (9, 5)])
 def test_fewer_folds_for_a_rare_outcome(rare: int, folds: int) -> None:
     assert train(y=np.arange(N) < rare).folds == folds
@@ -263,3 +279,24 @@ def test_recorded_decisions_are_compared_with_those_of_the_model(labels: str | N
         assert recorded_decisions(fewer.decisions, table.index, table.is_unfavourable, "yes") == RecordedDecisions(
             tuple(k for k in differs if k > 0), (0,)
         )
+
+
+def test_a_claim_stands_unless_the_record_refutes_it():
+    rng = np.random.default_rng(0)
+    recorded = rng.random(400) < 0.3
+    groups = np.array(["a", "b"])[np.arange(400) % 2]
+    claim = Refusals(n=400, recorded=120, by_surrogate=120, by_both=110)
+    half = Refusals(n=200, recorded=60, by_surrogate=60, by_both=55)
+    stated = fidelity.Surrogate("ridge", claim.agreement, {"a": 0.95, "b": 0.95}, 0.9, claim, {"a": half, "b": half})
+    alike = recorded ^ (rng.random(400) < 0.05)
+    assert compared(stated, recorded, alike, groups) is stated
+    # Wrong about two fifths of one group alone.
+    wrong = recorded ^ ((groups == "b") & (np.arange(400) % 10 < 4))
+    found = compared(stated, recorded, wrong, groups)
+    assert found.by_group == {"a": 1.0, "b": 0.6}
+    assert found.agreement == pytest.approx(0.8)
+    assert not found.suffices
+    # Approving everybody repeats nearly as many decisions where few are refused, but finds no refusal.
+    few = np.arange(400) < 20
+    found = compared(stated, few, np.zeros(400, dtype=bool), groups)
+    assert found.recalls == {"": 0.0, "a": 0.0, "b": 0.0}

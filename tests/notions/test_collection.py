@@ -1,8 +1,10 @@
 """Notions read together: with the model at hand, from a file, and in words."""
 
+import warnings
 from math import nan
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.samples import two_group_audit
 
@@ -12,7 +14,8 @@ from equieffort.notions import Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import side_of
 from equieffort.notions.comparing import SHARE, mean_reading
 from equieffort.notions.comparing import side_of as side_of_values
-from equieffort.words.notions import people_text
+from equieffort.plots.notions import lines_of
+from equieffort.words.notions import disagreements, people_text
 
 GAP = Notion("gap", "Gap", "a - b", "nobody", "What a test needs.", form="points")
 RATIO = Notion("rate", "Rate", "a / b", "nobody", "What a test needs.", neutral=1.0, orientation=-1)
@@ -65,9 +68,26 @@ def test_words_say_where_notions_disagree_and_what_is_missing():
     found = two_group_audit().notions()
     text = str(found)
     assert "worse off by gap. Better off by rate" in text
-    assert "Asked: labels are not given." in text
+    assert "Labels are not given. Notion: Asked." in text
     assert "10.0 points" in text
+    assert "the model and the equations are taken as they are" in text
     assert "<td>" in found._repr_html_()
+
+
+def test_a_notion_whose_forms_disagree_is_named_by_them(monkeypatch):
+    class Torn(Family):
+        name, title, notions = "torn", "Torn", (GAP, RATIO)
+
+        def readings(self, audited):
+            rows = (("gap", "refused", 0.1), ("gap", "everybody", -0.1), ("gap", "both", 0.1), ("rate", "all", 0.5))
+            return [
+                NotionReading(name, "F", "M", (form,), estimate=value, low=value - 0.01, high=value + 0.01)
+                for name, form, value in rows
+            ]
+
+    monkeypatch.setattr(notions, "FAMILIES", (Torn(),))
+    (line,) = disagreements(two_group_audit().notions())
+    assert "worse off by gap (refused); gap (both); rate. Better off by gap (everybody)." in line
 
 
 @pytest.mark.usefixtures("families")
@@ -92,6 +112,46 @@ def test_a_side_is_named_only_where_interval_and_certain_range_lie_on_it(low, hi
         side_of(GAP, NotionReading("gap", "a", "b", estimate=0.1, low=low, high=high, least=least, most=most)) == side
     )
     assert side_of(ASKED, NotionReading("asked", "a", "b", low=low, high=high)) == ""
+
+
+def few_against_many(few=4, refused_few=True, **criteria):
+    """Everybody in a is too far to get there, everybody in b is near."""
+    X = pd.DataFrame({"s": ["a"] * few + ["b"] * 60, "t": [-10.0 if refused_few else 1.0] * few + [-1.0] * 60})
+    schema = ee.Schema(
+        sensitive="s", protected="a", favourable=True,
+        features={"t": ee.Feature("actionable", max_increase=2, lower=-20, upper=20)},
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
+        scm = ee.StructuralCausalModel([], nodes=["t"]).fit(X)
+        return ee.audit(ee.LinearScore({"t": 1.0}), X, schema=schema, scm=scm, criteria=ee.Criteria(**criteria))
+
+
+@pytest.mark.parametrize(
+    ("few", "criteria", "side"), [(4, {}, "open"), (5, {}, "worse"), (4, {"min_people": 4}, "worse")]
+)
+def test_no_side_is_named_of_fewer_people_than_the_criteria_ask_for(few, criteria, side, tmp_path):
+    audit = few_against_many(few, **criteria)
+    audit.with_notions().save(tmp_path / "one.audit")
+    found = audit.notions()
+    for frame in (found.frame(), audit.responsiveness().frame(), ee.load(tmp_path / "one.audit").notions().frame()):
+        row = frame[frame["notion"] == "preclusion_gap"].iloc[0]
+        # Newcombe's interval lies on one side of 0 in all of them.
+        assert row["low"] > 0.3
+        assert row["side"] == side
+        assert ("TOO_FEW" in row["note"].split()) == (side == "open")
+    assert ("worse off by" in " ".join(disagreements(found))) == (side == "worse")
+    lines = {line.name: line.side for line in lines_of(audit, found)}
+    assert lines["preclusion_gap"] == lines["rd"] == side
+
+
+def test_nobody_refused_in_a_group_is_told_as_such():
+    audit = few_against_many(6, refused_few=False)
+    rows = [*audit.responsiveness().readings, *audit.boundary_distance().readings]
+    of_a = [one for one in rows if one.group == "a"]
+    assert len(of_a) == 6
+    assert {one.note for one in of_a} == {"NO_REFUSED"}
+    assert all("NO_REFUSED" not in one.note for one in rows if one.group == "b" and not one.against)
 
 
 def test_labels_are_matched_by_index_and_checked():
@@ -135,5 +195,7 @@ def test_means_of_what_cannot_be_negative_have_no_negative_limits():
 
 def test_small_shares_are_not_none_and_pairs_are_called_so():
     share = Notion("share", "Share", "", "", "", form="share", counts="pairs")
+    size = Notion("size", "Size", "", "", "")
+    assert [size.show(value) for value in (1474.2, 0.0123, 25.04)] == ["1,474", "0.0123", "25"]
     assert [share.show(value) for value in (0.0, 0.0002, 0.0006, 0.123)] == ["0.0 %", "0.02 %", "0.1 %", "12.3 %"]
     assert people_text(share, NotionReading("share", "a", "b", n=1200)) == "1,200 pairs"

@@ -9,15 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 from tests.limits import unlimited
 from tests.notions.worlds import SHIFT, of_three
 
 import equieffort as ee
+from equieffort.effort.measures import Spread
 from equieffort.errors import ParameterError
 from equieffort.notions import NotApplicable
 from equieffort.notions.base import Audited
-from equieffort.notions.counterfactual import CounterfactualFairness, CounterfactualFamily
+from equieffort.notions.counterfactual import CounterfactualFairness, CounterfactualFamily, ratios_of
+from equieffort.notions.discrimination import CausalDiscrimination
 from equieffort.notions.shares import Share
+from equieffort.recourse.people import People
 from equieffort.recourse.status import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
@@ -167,6 +171,31 @@ def test_an_equation_without_an_answer_leaves_it_undefined():
     assert {one.note for one in readings if one.variant == "refused"} == {"NO_TWIN"}
 
 
+def test_twins_that_are_known_at_some_levels_only_are_in_no_denominator(found):
+    """Nobody knows who the people of a would be in c; of p1 it is known that b would turn the decision.
+
+    Of a they would all be said to be treated unfairly, were p1 counted for being turned and p0 left out for not.
+    """
+    decided = found.decisions.decided.copy()
+    decided[:3, 2] = -1
+    some = replace(found, decisions=replace(found.decisions, decided=decided))
+    refused = some.ratio("a")
+    assert (refused.k, refused.n, refused.n_undefined) == (0, 0, 2)
+    assert refused.certain == (0.0, 0.5)
+    assert isnan(refused.estimate)
+    whole = some.ratio("", "everybody")
+    # p0 and p2 may stay or turn, p1 turns; of the six others three stay.
+    assert (whole.k, whole.n, whole.n_undefined) == (3, 6, 3)
+    assert whole.certain == (3 / 9, 5 / 9)
+    assert "0 of 0; of 2 more it is not known, though a level is known to turn 1 of them" in str(some)
+    # Who is treated unfairly is listed all the same, and the level that is known keeps its own count.
+    assert "p1" in some.people.index
+    assert (some.shares["refused", "a", "b"].k, some.shares["refused", "a", "b"].n) == (1, 2)
+    tested = CausalDiscrimination(some.audited, some.decisions, None, some.decisions, 1)
+    turned = tested.shares["people", "a", ""]
+    assert (turned.k, turned.n, turned.certain) == (0, 0, (1 / 3, 1.0))
+
+
 def test_nobody_refused():
     found = of_three({"a": [3.0], "b": [4.0], "c": [5.0]}).counterfactual_fairness()
     assert isnan(found.ratio("a").estimate)
@@ -199,7 +228,7 @@ def test_an_audit_from_a_file_says_what_it_lacks(audit, tmp_path):
     loaded = ee.load(tmp_path / "one.audit")
     with pytest.raises(ParameterError, match="counterfactual_fairness") as caught:
         loaded.counterfactual_fairness()
-    assert caught.value.code == "AUDIT_FILE"
+    assert caught.value.code == "AUDIT_LOADED"
     assert all(isinstance(one, NotApplicable) for one in CounterfactualFamily().readings(loaded._audited()))
 
 
@@ -244,6 +273,7 @@ def test_the_picture_has_the_efforts(audit, found):
 def test_one_person_has_no_interval_of_an_average(found):
     row = next(one for one in CounterfactualFamily().readings(found.audited) if one.n == 1 and "effort" in one.notion)
     assert (isnan(row.low), isnan(row.high), row.estimate > 0) == (True, True, True)
+    assert row.note == "TOO_FEW"
 
 
 def test_levels_do_not_depend_on_how_groups_are_compared(found):
@@ -289,3 +319,76 @@ def test_a_missing_cause_leaves_its_effects_unknown():
     # Recourse of the others who lack a value is unknown, so that nothing is compared unless the twin is approved.
     lacking = recourse.people.loc[recourse.people.index.isin(range(20, 30)), "outcome"]
     assert set(lacking) <= {"unknown", "twin approved"}
+
+
+# -- learned again ----------------------------------------------------------------------------------------------------
+
+
+def trained(n: int = 150, seed: int = 2) -> tuple[ee.Audit, ee.Procedure]:
+    """The paper's world, with model and equation learned from few people."""
+    X, y = ee.datasets.paper_synthetic(2.0, n, seed)
+    schema = ee.Schema(
+        sensitive="S", protected=0, favourable=1, features=unlimited({"X2": "actionable", "X3": "actionable"})
+    )
+    scm = ee.StructuralCausalModel([("S", "X2")], nodes=["X3"]).fit(X)
+    model = LogisticRegression().fit(X[["X2", "X3"]], y)
+    return ee.audit(model, X, schema=schema, scm=scm), ee.Procedure(X[["X2", "X3"]], y, replicates=20)
+
+
+def test_people_whom_nobody_solved_have_the_same_ratios(audit, found):
+    unsure = audit.recourse.data.assign(s=["a", None, *audit.recourse.data["s"][2:]])
+    problem = audit.inputs.problem
+    solved = CounterfactualFairness.of(Audited(ee.solve(problem, unsure), 0.95, None, problem), problem)
+    for data, one in ((audit.recourse.data, found), (unsure, solved)):
+        assert ratios_of(People.of(problem, data)) == one.shares
+    assert solved.ratio("", "everybody").n_undefined == 1
+
+
+def test_a_model_that_is_trained_again_widens_the_interval():
+    made, how = trained()
+    people, procedure = made.counterfactual_fairness(), made.counterfactual_fairness(resample=how)
+    same = made.counterfactual_fairness(resample=how)
+    assert procedure.frame().equals(same.frame())
+    one, other = (found.frame().set_index(["decided", "group", "level"]) for found in (people, procedure))
+    assert one["estimate"].equals(other["estimate"])
+    assert (one["chance"].unique().tolist(), other["chance"].unique().tolist()) == (["people"], ["procedure"])
+    asked = ("everybody", "", "")
+    assert other.loc[asked, "low"] < one.loc[asked, "low"] - 0.02
+    assert other.loc[asked, "high"] > one.loc[asked, "high"] + 0.02
+    # Where every replicate has a ratio of 1, what so few people can show is Wilson's.
+    assert other.loc[("refused", "1", ""), "high"] == one.loc[("refused", "1", ""), "high"] == 1
+    assert "the model and the equations are taken as they are" in str(people).lower()
+    assert "how the model was trained" in str(procedure)
+    assert "taken as they are" not in str(procedure)
+    assert "how the model was trained" in procedure._repr_html_()
+
+
+def test_given_equations_and_the_same_model_add_no_chance():
+    X, _ = ee.datasets.paper_synthetic(2.0, 400, 3)
+    schema = ee.Schema(
+        sensitive="S", protected=0, favourable=True, features=unlimited({"X2": "actionable", "X3": "actionable"})
+    )
+    scm = ee.StructuralCausalModel(
+        [("S", "X2")], nodes=["X3"], mechanisms={"X2": ee.Linear({"S": 2.0}, intercept=3)}
+    ).fit(X)
+    made = ee.audit(ee.LinearScore({"X2": 1.0, "X3": 1.0}, threshold=4.0), X, schema=schema, scm=scm)
+    closed = made.counterfactual_fairness().ratio("0")
+    drawn = made.counterfactual_fairness(resample=ee.Equations(60)).ratio("0")
+    # The spread of an arcsine of a share of n people is 1 / (2 sqrt n); 60 replicates know it to about 10 %.
+    assert drawn.spread.sd == pytest.approx(0.5 / sqrt(closed.n), rel=0.3)
+
+
+def test_replicates_that_do_not_know_a_ratio_leave_no_interval():
+    one = Share(3, 4, spread=Spread.of([0.5] * 10 + [float("nan")]))
+    assert all(map(isnan, one.limits(0.95)))
+    assert "no interval" in one.text(0.95)
+
+
+def test_what_learns_nothing_again_is_refused(tmp_path):
+    made, how = trained()
+    with pytest.raises(ParameterError, match="resample"):
+        made.counterfactual_fairness(resample=ee.Bootstrap())
+    made.save(tmp_path / "a.audit")
+    with pytest.raises(ParameterError) as caught:
+        ee.load(tmp_path / "a.audit").counterfactual_fairness(resample=how)
+    assert caught.value.code == "AUDIT_LOADED"

@@ -200,7 +200,7 @@ def test_an_audit_from_a_file_says_what_it_lacks(tmp_path):
     loaded = ee.load(tmp_path / "one.audit")
     with pytest.raises(ParameterError, match="causal_discrimination") as caught:
         loaded.causal_discrimination()
-    assert caught.value.code == "AUDIT_FILE"
+    assert caught.value.code == "AUDIT_LOADED"
     assert isinstance(DiscriminationFamily().readings(loaded._audited())[0], NotApplicable)
 
 

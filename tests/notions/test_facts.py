@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -185,6 +186,7 @@ def test_edges_of_the_micro_notions():
     assert math.isnan(both["cost_of_effectiveness"].estimate)
     assert both["effectiveness_within_budget"].note == "NO_BUDGET"
     assert both["trade_off"].estimate == 0.0
+    assert found["mean_recourse"].n_undefined == 4  # who has no route is in no mean, and counted
     alone = micro_readings("a", "b", sampled([1.0]), some, 0.95, 0.5, 1.0)
     assert all(math.isnan(one.low) and "TOO_FEW" in one.note for one in alone)
 
@@ -198,6 +200,7 @@ def test_edges_of_the_macro_notions():
     assert (one.estimate, one.n, one.n_against, one.n_undefined) == (-1.0, 2, 2, 1)
     assert found["facts_macro_cost_of_effectiveness"].estimate == -inf
     assert found["facts_macro_mean_recourse"].note == "NO_RECOURSE"
+    assert (found["facts_macro_mean_recourse"].n, found["facts_macro_mean_recourse"].n_undefined) == (2, 3)
     assert found["facts_macro_effectiveness_within_budget"].note == "NO_BUDGET"
     for one in macro_readings("a", "b", costs[:, :0], mine, theirs, 0.95, Asked(0.5, 1.0)):
         assert math.isnan(one.estimate)
@@ -252,6 +255,41 @@ def test_macro_intervals_hold_about_their_level():
                 kept[one.notion] += one.low <= truth[one.notion] <= one.high
     for covered in kept.values():
         assert covered / runs >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / runs)
+
+
+def test_macro_intervals_of_few_people_say_that_they_are_short():
+    rng = np.random.default_rng(3)
+    for n, note in ((99, "FEW_DRAWN"), (100, "")):
+        turned, side = rng.random((n + 120, 3)) < [0.2, 0.45, 0.75], np.arange(n + 120) < n
+        readings = macro_readings("a", "b", np.where(turned, 1.0, np.inf), side, ~side, 0.95, Asked(0.5, 1.0))
+        assert {one.note for one in readings if not math.isnan(one.low)} == {note}
+
+
+def test_macro_intervals_need_ten_people_a_side():
+    """All three of a group are often turned by some action: its spread is then none, and a side was named by chance."""
+    rng = np.random.default_rng(3)
+    for n, has_interval in ((3, False), (9, False), (10, True)):
+        side = np.arange(n + 60) < n
+        costs = np.where(rng.random((n + 60, 5)) < 0.5, 1.0, np.inf)
+        readings = macro_readings("a", "b", costs, side, ~side, 0.95, Asked(0.4, 1.0))
+        for one in readings:
+            assert not math.isnan(one.estimate)
+            assert has_interval or (math.isnan(one.low) and one.note == "TOO_FEW")
+        assert any(not math.isnan(one.low) for one in readings) == has_interval
+
+
+def test_where_all_of_few_people_are_turned_the_others_spread_is_not_all():
+    """10 of 10 are turned, and 54 of 60: Newcombe's limits by hand, which hold 0."""
+    side = np.arange(70) < 10
+    costs = np.where(np.arange(70) % 70 < 64, 1.0, np.inf)[:, None]
+    one = macro_readings("a", "b", costs, side, ~side, 0.95, Asked(0.5, 1.0))[0]
+    z2 = 1.959963984540054**2
+    lower_a = 10 / (10 + z2)
+    centre, half = (54 + z2 / 2) / (60 + z2), math.sqrt(z2 * (54 * 6 / 60 + z2 / 4)) / (60 + z2)
+    assert one.estimate == pytest.approx(-0.1)
+    assert one.low == pytest.approx(-0.1 - math.hypot(0.9 - (centre - half), 0.0), abs=0.02)
+    assert one.high == pytest.approx(-0.1 + math.hypot(centre + half - 0.9, 1 - lower_a), abs=1e-9)
+    assert one.high > 0
 
 
 def test_the_table_of_subgroups_is_that_of_direct_counts():
@@ -317,7 +355,7 @@ def test_the_micro_table_reads_the_recourse_table_and_needs_no_model(tmp_path):
     assert again.frame().equals(table.frame())
     with pytest.raises(ParameterError, match="read from a file") as raised:
         loaded.facts()
-    assert raised.value.code == "AUDIT_FILE"
+    assert raised.value.code == "AUDIT_LOADED"
     assert len(Facts().readings(audited(loaded))) == 10
     assert {type(one).__name__ for one in FactsMacro().readings(audited(loaded))} == {"NotApplicable"}
 
@@ -383,3 +421,39 @@ def test_wrong_questions_are_refused(wrong):
     with pytest.raises(ParameterError) as raised:
         audit.facts(**wrong)
     assert raised.value.code == "PARAMETER"
+
+
+def test_what_a_table_shows_of_each_side():
+    audit, _ = world(300)
+    table = audit.facts("choice", phi=0.3, min_people=8)
+    codes, labels = audit.recourse.groups.codes[audit.recourse.is_unfavourable], audit.recourse.groups.labels
+    for one in table.subgroups:
+        for side in (one.group, one.against):
+            assert side.coverage == pytest.approx(side.n / int((codes == labels.index(side.group)).sum()))
+            assert len(side.choices) == side.value == len(set(side.choices))
+            assert not side.choices or side.choices[0] == side.action
+    assert max(len(one.group.choices) for one in table.subgroups) > 1
+    frame, text = table.frame(), str(table)
+    first = next(one for one in table.subgroups if one.worse)
+    assert frame["choices"].str.count(";").max() > 0
+    assert f"{first.group.n} refused, {100 * first.group.coverage:.0f} % of all" in text
+    assert "to choose from; most effective: " in text
+    assert "     also: " in text
+
+
+def test_a_table_without_any_difference_says_so_and_lists_no_worst():
+    audit, _ = world(300)
+    effective = audit.facts("effectiveness", viewpoint="micro", min_people=8)
+    equal = replace(effective, subgroups=tuple(replace(one, score=0.0) for one in effective.subgroups))
+    text = str(equal)
+    assert f"no difference in any of {len(equal.subgroups)} subgroups" in text
+    assert "worst" not in text
+    # What is not defined is never taken for equal.
+    some = replace(equal, subgroups=(*equal.subgroups, replace(equal.subgroups[0], score=math.nan)))
+    assert "in 1 of them it is not defined" in str(some)
+    # Equal ones stay in the frame, but not among the worst.
+    both = replace(effective, subgroups=(effective.subgroups[0], *equal.subgroups))
+    shown = str(both)
+    assert "1. " in shown
+    assert "2. " not in shown
+    assert f"{len(equal.subgroups)} more in frame()" in shown

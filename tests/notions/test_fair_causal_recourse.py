@@ -363,7 +363,7 @@ def test_an_audit_from_a_file_has_the_group_level_alone(audit, tmp_path):
     loaded = ee.load(tmp_path / "one.audit")
     with pytest.raises(ParameterError, match="fair_causal_recourse") as caught:
         loaded.fair_causal_recourse()
-    assert caught.value.code == "AUDIT_FILE"
+    assert caught.value.code == "AUDIT_LOADED"
     readings = FairCausalRecourseFamily().readings(loaded._audited())
     assert [one.notion for one in readings if isinstance(one, NotApplicable)] == ["individual_recourse_gap"]
     assert sum(one.notion == "group_recourse_gap" for one in readings) == 3

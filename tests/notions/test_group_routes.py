@@ -9,6 +9,10 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_1samp
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from tests.limits import unlimited
 from tests.notions.route_worlds import cost_by_hand, refused_rows, world
 
@@ -18,7 +22,7 @@ from equieffort.notions.actions import Action, Part
 from equieffort.notions.group_routes import choosing
 from equieffort.notions.group_routes.candidates import own_actions
 from equieffort.notions.group_routes.choosing import best_menus, cover, greedy
-from equieffort.notions.group_routes.policies import without_unused
+from equieffort.notions.group_routes.policies import Measured, without_unused
 from equieffort.notions.group_routes.trees import best_tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
@@ -176,11 +180,24 @@ def test_what_is_measured_is_what_happens_by_hand():
                 extra = [cost - table["cost"].iloc[row] for cost, row in turned]
                 assert min(extra) >= -1e-9
                 assert one.mean_extra == pytest.approx(sum(extra) / len(extra))
+                assert_students(one, extra)
                 assert one.n_extra_unknown == 0
         # Without holding out, what it was chosen by is what is measured.
         total = sum(one.n_turned for one in policy.measured)
         assert (policy.n_turned_chosen, policy.n_chosen_on) == (total, sum(one.n for one in policy.measured))
     assert seen > 0
+
+
+def assert_students(one: Measured, extra: list[float]) -> None:
+    """The limits of the mean extra effort are those that scipy gives, cut at zero."""
+    low, high = one.extra_limits(0.9)
+    if len(extra) < 2 or np.std(extra) == 0:
+        assert math.isnan(low)
+        assert math.isnan(high)
+        return
+    limits = ttest_1samp(extra, 0.0).confidence_interval(0.9)
+    assert low == pytest.approx(max(limits.low, 0.0), abs=1e-12)
+    assert high == pytest.approx(limits.high)
 
 
 def test_more_routes_turn_no_fewer_and_no_policy_turns_whom_nothing_can():
@@ -298,9 +315,34 @@ def test_a_loaded_audit_and_wrong_numbers_are_refused(tmp_path):
     audit.save(tmp_path / "a.audit")
     with pytest.raises(ParameterError) as raised:
         ee.load(tmp_path / "a.audit").group_routes()
-    assert raised.value.code == "AUDIT_FILE"
+    assert raised.value.code == "AUDIT_LOADED"
     for wrong in ({"max_routes": 0}, {"max_routes": 5}, {"holdout": 1}, {"holdout": -0.1}, {"min_support": 0},
                   {"max_features": 0}, {"min_leaf": 0}, {"random_state": -1}):  # fmt: skip
         with pytest.raises(ParameterError) as refused:
             audit.group_routes(**wrong)
         assert refused.value.code == "PARAMETER"
+
+
+def test_people_who_lack_a_value_are_counted_apart_and_not_called_unturned():
+    """A model with an imputer decides on them; what an action for many does to them is not asked."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(
+        {"group": rng.choice(["a", "b"], 200), "income": rng.normal(5, 2, 200), "age": rng.normal(0, 1, 200)}
+    )
+    model = make_pipeline(SimpleImputer(), LogisticRegression()).fit(X[["income", "age"]], X["income"] > 5)
+    schema = ee.Schema(
+        sensitive="group", protected="a", favourable=True,
+        features={"income": ee.Feature("actionable", direction="up", max_increase=3), "age": "immutable"},
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([], nodes=["income", "age"])
+    whole = ee.audit(model, X, schema=schema, scm=scm, missing="model").group_routes(holdout=0)
+    assert not whole.unknown
+    X.loc[X.index[::9], "age"] = np.nan
+    audit = ee.audit(model, X, schema=schema, scm=scm, missing="model")
+    found = audit.group_routes(holdout=0)
+    lacks = X["age"].isna().to_numpy() & audit.recourse.is_unfavourable
+    for name, front in found.front.groupby("group"):
+        mine = (X["group"] == name).to_numpy()
+        assert set(front["n_unknown"]) == {int((lacks & mine).sum())}
+        assert set(front["n"]) == {int((audit.recourse.is_unfavourable & ~lacks & mine).sum())}
+    assert f"In no number: {lacks.sum()} refused people who lack a value." in str(found)

@@ -13,9 +13,16 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import equieffort as ee
+from equieffort.notions.huang.averaged import averaged, common_range
 from equieffort.notions.huang.estimators import Counterfactual, Regressed, Weighted
 from equieffort.notions.huang.logistic import fit_linear, fit_logistic
-from equieffort.notions.huang.minimum_effort import average_difference, largest_fall, minimum_effort, read_gammas
+from equieffort.notions.huang.minimum_effort import (
+    average_difference,
+    average_effort,
+    largest_fall,
+    minimum_effort,
+    read_gammas,
+)
 from equieffort.notions.huang.repair import MARGIN, Outcomes, least_change, repaired, shifted
 
 FINE = np.linspace(-8, 8, 3201)
@@ -59,14 +66,14 @@ def test_the_integral_is_that_of_very_many_gammas(interpolate):
     grid = np.sort(rng.normal(size=6))
     mine, theirs = rng.random((2, 25, 6))
     between = ee.GammaRange(0.25, 0.8)
-    aed, share = average_difference(mine, theirs, grid, between, interpolate=interpolate)
     gammas = np.linspace(0.25, 0.8, 40_001)[:-1] + 0.55 / 80_000
     for row in range(25):
+        aed, share = average_difference(mine[row], theirs[row], grid, between, interpolate=interpolate)
         delta = minimum_effort(mine[row], grid, gammas, interpolate=interpolate) - minimum_effort(
             theirs[row], grid, gammas, interpolate=interpolate
         )
-        assert share[row] == pytest.approx((~np.isnan(delta)).mean(), abs=1e-4)
-        assert aed[row] == pytest.approx(np.nanmean(delta), abs=2e-3, nan_ok=True)
+        assert share == pytest.approx((~np.isnan(delta)).mean(), abs=1e-4)
+        assert aed == pytest.approx(np.nanmean(delta), abs=2e-3, nan_ok=True)
 
 
 def test_a_gamma_that_one_side_cannot_reach_is_not_averaged_in():
@@ -183,6 +190,25 @@ def test_confounding_is_adjusted_for(kind):
     assert np.abs(naive - expit(grid - 0.3)).max() > 0.05
 
 
+@pytest.mark.parametrize("kind", ["smooth", "levels"])
+def test_weights_that_are_right_suffice(kind):
+    """The regression beside them has the wrong form in x here, and weighting must not need it to be right."""
+    rng = np.random.default_rng(8)
+    n = 150_000
+    x = rng.normal(size=n)
+    if kind == "smooth":
+        t, grid = 0.4 * x + rng.normal(size=n), np.linspace(-1, 1, 5)
+    else:
+        t, grid = (x + rng.logistic(size=n) > 0).astype(float), np.arange(2.0)
+    y = (rng.random(n) < expit(t + x**2 - 1)).astype(float)
+    curves = Weighted(grid, ee.ByWeighting(), t, y, x[:, None])
+    found = curves.curves(np.arange(n), np.ones((1, n)), np.ones(n, dtype=bool))[0]
+    z = np.linspace(-8, 8, 4001)
+    density = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
+    truth = expit(grid[:, None] + z**2 - 1) @ density
+    assert np.abs(found - truth).max() < 0.02
+
+
 def test_few_levels_are_weighted_level_by_level():
     rng = np.random.default_rng(6)
     n = 60_000
@@ -229,7 +255,8 @@ def test_intervals_hold_about_as_often_as_they_say():
             fit = Regressed(grid, ee.ByRegression(), t, y, ((x - x.mean()) / x.std())[:, None])
             estimates["regression", side] = fit.curves(rows, counts, everybody)
         for way in held:
-            aed = average_difference(estimates[way, "a"], estimates[way, "b"], grid, gammas, interpolate=True)[0]
+            a, b = (average_effort(estimates[way, side], grid, gammas, interpolate=True) for side in "ab")
+            aed = a - b
             held[way] += abs(aed[0] - 0.5) <= 1.984 * aed[1:].std(ddof=1)
     # Of 60 at 95 %, fewer than 52 happen by chance in about one of 200 runs.
     assert min(held.values()) >= 52, held
@@ -385,13 +412,52 @@ def test_curves_follow_the_equations(audit):
     assert "<table" in found._repr_html_()
 
 
-def test_the_default_gammas_are_those_both_reach(audit):
+def test_the_default_gammas_are_those_both_reach_in_nearly_every_draw(audit):
+    """In the people themselves, and but for one draw in forty at either end; else half the draws would reach less."""
     found = audit[0].equality_of_effort("t", grid=np.linspace(-1, 1, 21))
     ends = [(part["expected"].iloc[0], part["expected"].max()) for _, part in found.curve.groupby("group")]
-    low, high = max(e[0] for e in ends), min(e[1] for e in ends)
+    drawn = [found.study.drawn(code, found.study.members) for code in (0, 1)]
+    starts = sorted(max(a[0], b[0]) for a, b in zip(*drawn, strict=True))
+    tops = sorted(min(a.max(), b.max()) for a, b in zip(*drawn, strict=True))
+    # Of 200 draws at most five may lie beyond an end.
+    low, high = max(*(e[0] for e in ends), starts[-5]), min(*(e[1] for e in ends), tops[4])
     assert found.aed["gammas"][0] == f"{low:.3g} to {high:.3g}"
     assert found.aed["share"][0] == 1
+    assert found.aed["note"][0] == ""
     assert len(found.delta) == 9
+    assert max(e[0] for e in ends) < low < high < min(e[1] for e in ends)
+
+
+def test_a_range_that_is_reached_in_part_has_no_interval(audit):
+    """Draws would be averaged over shorter or longer parts of it, which is another quantity."""
+    found = audit[0].equality_of_effort("t", grid=np.linspace(-1, 1, 21), gammas=ee.GammaRange(0.5, 0.99))
+    assert 0 < found.aed["share"][0] < 1
+    assert found.aed["note"][0].split() == ["RESAMPLED", "SOME_UNREACHED"]
+    assert isnan(found.aed["low"][0])
+    assert "no interval" in str(found)
+    assert "in more than one of twenty replicates" in str(found).lower()
+
+
+def test_what_is_reached_at_the_first_point_might_be_reached_before_it(audit):
+    """Left out, and counted in the share, unless less than that point is declared impossible (here less than -6)."""
+    X, grid = audit[1], np.linspace(-1, 5, 61)
+    starts = {code: by_hand(X, code, grid)[0] for code in "ab"}
+    assert starts["a"] < starts["b"] - 0.02
+    gammas = [round((starts["a"] + starts["b"]) / 2, 3), 0.6, 0.7]
+    found = audit[0].equality_of_effort("t", grid=grid, gammas=gammas)
+    curves = {code: by_hand(X, code, grid) for code in "ab"}
+    by_hand_aed = np.mean([brute_psi(curves["a"], grid, g) - brute_psi(curves["b"], grid, g) for g in gammas[1:]])
+    row = found.aed.iloc[0]
+    assert (row["aed"], row["share"]) == (pytest.approx(by_hand_aed), pytest.approx(2 / 3))
+    assert found.delta["delta"].isna().tolist() == [True, False, False]
+    assert (found.delta["psi_against"][0], found.delta["note"][0]) == (-1.0, "GRID_START")
+    assert "GRID_START" in row["note"]
+    assert "reached at the first point of the grid" in str(found)
+    assert "defined at 66.7 % of the gammas" in str(found)
+    # From the declared limit on there is nothing less.
+    low = audit[0].equality_of_effort("t", grid=np.r_[-6.0, grid], gammas=0.001)
+    assert "GRID_START" not in low.aed["note"][0]
+    assert low.study.is_least
 
 
 def test_unreached_gammas_are_said(audit):
@@ -401,7 +467,11 @@ def test_unreached_gammas_are_said(audit):
     assert last["unreached"] == "a, b"
     assert found.aed["share"][0] == 0.5
     assert "SOME_UNREACHED" in found.aed["note"][0]
-    assert "both groups reach 50.0 % of them" in str(found)
+    assert "defined at 50.0 % of the gammas" in str(found)
+    assert "reached by only one group, or none" in str(found)
+    asked = ee.Treatment("t", grid=np.linspace(-1, 0.5, 16), gammas=[0.4, 0.999])
+    (reading,) = audit[0].notions(only=["huang"], treatments=[asked]).readings
+    assert reading.variant == "t up, gamma 0.4, 0.999, 50.0 % of these defined"
     nothing = audit[0].equality_of_effort("t", grid=[-1, 0.0], gammas=0.999)
     assert isnan(nothing.aed["aed"][0])
     assert nothing.aed["share"][0] == 0
@@ -444,6 +514,7 @@ def test_one_person(audit):
         assert value == pytest.approx(brute_psi(by_hand(X.loc[members], code, grid), grid, 0.5))
     assert one.aed["n"][0] == one.aed["n_against"][0] == 15
     assert "p3" in str(one)
+    assert "15 of a and 15 of b (the 15 nearest and whoever is as near as the last): AED" in str(one)
     assert found.individual(position=3, k=15).psi.equals(one.psi)
     with pytest.raises(ee.errors.DataError, match="no person"):
         found.individual("nobody")
@@ -480,6 +551,44 @@ def test_repair_of_an_audit(audit):
     weighted = audit[0].equality_of_effort("t", by=ee.ByWeighting(), gammas=[0.5]).repair(0.5)
     assert weighted.outcomes is None
     assert weighted.summary.loc["after", "delta"] == 0
+
+
+def test_a_repair_is_read_at_the_gammas_defined_before(audit):
+    """A gamma that only the repair makes defined, at which delta is 0, does not make AED smaller."""
+    grid = np.linspace(-5, 0.5, 23)
+    curves = [by_hand(audit[1], code, grid) for code in "ab"]
+    top = min(curve.max() for curve in curves)
+    found = audit[0].equality_of_effort("t", grid=grid, gammas=[0.3, 0.4, top + 0.1])
+    repair = found.repair(top + 0.1)
+    delta = [brute_psi(curves[0], grid, g) - brute_psi(curves[1], grid, g) for g in (0.3, 0.4)]
+    assert repair.summary["aed"].tolist() == pytest.approx([np.mean(delta)] * 2)
+    assert repair.summary["share"].tolist() == pytest.approx([2 / 3, 1.0])
+    assert "both are defined (66.7 % of those asked about before, 100.0 % after)" in str(repair)
+
+
+def test_weighting_by_level_knows_the_levels_alone():
+    """A point between them, or a level that nobody of a group has, is not known; it is not "not reached"."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"s": rng.choice(list("ab"), 600), "t": rng.integers(0, 4, 600), "x": rng.normal(size=600)})
+    X.loc[(X["s"] == "a") & (X["t"] == 1), "t"] = 2
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"t": "actionable", "x": "immutable"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
+        scm = ee.StructuralCausalModel([], nodes=["t", "x"]).fit(X)
+        audit = ee.audit(ee.LinearScore({"t": 1.0, "x": 1.0}, threshold=1.5), X, schema=schema, scm=scm)
+        with pytest.raises(ee.errors.ParameterError, match="holds others: 5, 6") as caught:
+            audit.equality_of_effort("t", by=ee.ByWeighting(), grid=[0, 2, 5, 6])
+        found = audit.equality_of_effort("t", by=ee.ByWeighting(), gammas=[0.5])
+    assert "(0, 1, 2, 3)" in caught.value.what
+    assert found.curve.query("group == 'a'")["expected"].isna().tolist() == [False, True, False, False]
+    assert (found.delta["note"][0], found.delta["unreached"][0]) == ("UNKNOWN_CURVE", "")
+    assert found.aed["note"][0].split()[0] == "UNKNOWN_CURVE"
+    assert "SOME_UNREACHED" not in found.aed["note"][0]
+    assert "not known at some treatment" in str(found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
+        fine = audit.equality_of_effort("t", by=ee.ByWeighting(), gammas=[0.5], grid=[0, 2, 3])
+    assert fine.aed["share"][0] == 1
 
 
 def test_observed_labels_are_regressed(audit):
@@ -555,6 +664,43 @@ def test_an_empty_side_is_not_defined(audit):
     assert alone.aed["note"][0] == "NO_COMMON_GAMMA"
 
 
+def test_what_few_people_drawn_again_lack_is_made_up_for():
+    """Of one person all draws are alike; of n their means are spread by (n - 1) / n of what means of n people are."""
+    rng = np.random.default_rng(3)
+    grid = np.linspace(-8, 8, 1601)
+
+    def side(values):
+        counts = np.vstack(
+            [np.ones(len(values)), rng.multinomial(len(values), np.full(len(values), 1 / len(values)), 200)]
+        )
+        return counts @ (grid >= values[:, None]) / len(values)
+
+    mine, theirs = np.array([0.4, 1.7]), rng.normal(size=300)
+    a, b, one = side(mine), side(theirs), side(mine[:1])
+    gammas = ee.GammaRange(0.1, 0.9)
+    few = averaged((a[0], b[0]), (a[1:], b[1:]), (2, 300), grid, gammas, 0.95)
+    # Two draws of two values: the mean of Psi has the variance of a mean but for the ends cut off, and one degree of
+    # freedom, with Student's quantile of 12.7.
+    expected = 12.706 * (1.7 - 0.4) / 2
+    assert 0.7 * expected < (few.high - few.low) / 2 < 1.2 * expected
+    alone = averaged((one[0], b[0]), (one[1:], b[1:]), (1, 300), grid, gammas, 0.95)
+    assert isnan(alone.low)
+    assert alone.note == "TOO_FEW"
+    assert common_range((one[0], b[0]), (one[1:], b[1:])) is not None
+
+
+def test_a_group_of_one_person_has_no_interval():
+    audit, X = small_audit(groups="aabbb", n=60)
+    mask = (X["s"] == "b").to_numpy(copy=True)
+    mask[np.flatnonzero(X["s"] == "a")[0]] = True
+    found = audit.equality_of_effort("t", subgroup=mask)
+    assert found.aed["n"][0] == 1
+    assert not isnan(found.aed["aed"][0])
+    assert isnan(found.aed["low"][0])
+    assert "TOO_FEW" in found.aed["note"][0]
+    assert "too few people" in str(found)
+
+
 def test_several_groups_and_one_person_groups():
     audit, X = small_audit(groups="aabbc", n=150)
     X = X.copy()
@@ -609,7 +755,76 @@ def test_the_family_reads_every_numeric_action(audit, tmp_path):
     assert [one.notion for one in again.notions(only=["huang"]).missing] == ["aed"]
     with pytest.raises(ee.errors.ParameterError) as error:
         again.equality_of_effort("t")
-    assert error.value.code == "AUDIT_FILE"
+    assert error.value.code == "AUDIT_LOADED"
+
+
+def test_treatments_that_are_declared_are_read_as_asked_alone(audit):
+    """The reading is that of the audit's own door, with the same grid, gammas, direction, outcome and estimator."""
+    rng = np.random.default_rng(1)
+    X = audit[1]
+    truth = rng.random(len(X)) < expit(X["t"] - np.where(X["s"] == "a", 0.5, 0.0))
+    grid = [-5, -2, -1, 0, 1, 2, 5]
+    asked = [
+        ee.Treatment("t", gammas=[0.6, 0.4], grid=grid),
+        ee.Treatment("t", ee.GammaRange(0.3, 0.7), grid, "up", interpolate=True),
+        ee.Treatment("x", gammas=0.5, by=ee.ByRegression(2)),
+        ee.Treatment("t", ee.GammaRange(0.4, 0.6), by=ee.ByWeighting(), outcome="observed"),
+    ]
+    found = audit[0].notions(labels=truth, treatments=asked, only=["huang"])
+    alone = [
+        audit[0].equality_of_effort("t", gammas=[0.6, 0.4], grid=grid),
+        audit[0].equality_of_effort("t", gammas=ee.GammaRange(0.3, 0.7), grid=grid, interpolate=True),
+        audit[0].equality_of_effort("x", gammas=0.5, by=ee.ByRegression(2)),
+        audit[0].equality_of_effort("t", gammas=ee.GammaRange(0.4, 0.6), by=ee.ByWeighting(), labels=truth),
+    ]
+    assert len(found.readings) == 4
+    for reading, one in zip(found.readings, alone, strict=True):
+        np.testing.assert_array_equal(
+            (reading.estimate, reading.low, reading.high), one.aed[["aed", "low", "high"]].iloc[0]
+        )
+    curves = {code: by_hand(X, code, np.array(grid, dtype=float)) for code in "ab"}
+    by_hand_aed = np.mean([brute_psi(curves["a"], grid, g) - brute_psi(curves["b"], grid, g) for g in (0.4, 0.6)])
+    assert found.readings[0].estimate == by_hand_aed
+    assert [one.variant for one in found.readings] == [
+        "t up, gamma 0.4, 0.6", "t up, gamma 0.3 to 0.7", "x up, by regression, gamma 0.5",
+        "t up, observed outcome, by weighting, gamma 0.4 to 0.6",
+    ]  # fmt: skip
+
+
+def test_an_observed_outcome_without_labels_says_so(audit):
+    found = audit[0].notions(treatments=[ee.Treatment("t", outcome="observed")], only=["huang"])
+    assert not found.readings
+    assert "outcome.truth" in found.missing[0].why
+
+
+@pytest.mark.parametrize(
+    ("treatments", "told"),
+    [
+        ([ee.Treatment("nothing")], "'nothing' is no column"),
+        ([ee.Treatment("s")], "'s' is protected"),
+        ([ee.Treatment("t", grid=[1])], "grid is no list of two or more finite numbers"),
+        ([ee.Treatment("t", by=ee.ByRegression(adjust=["t"]))], "adjust names 't'"),
+        ([ee.Treatment("t", [0.5]), ee.Treatment("t", 0.5, [0, 1])], "asked for twice"),
+        ("t", "treatments is"),
+        (["t"], "treatments is"),
+    ],
+)
+def test_treatments_that_cannot_be_set_are_refused(audit, treatments, told):
+    with pytest.raises(ee.errors.ParameterError) as caught:
+        audit[0].notions(treatments=treatments, only=["huang"])
+    assert told in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"gammas": 0}, {"gammas": []}, {"direction": "sideways"}, {"by": ee.BySCM}, {"outcome": "truth"},
+        {"interpolate": 1}, {"grid": "abc"}, {"outcome": "observed", "by": ee.BySCM()},
+    ],
+)  # fmt: skip
+def test_a_treatment_checks_itself(more):
+    with pytest.raises(ee.errors.ParameterError):
+        ee.Treatment("t", **more)
 
 
 def test_each_group_against_everybody_else():
@@ -642,3 +857,52 @@ def test_the_picture_shows_both_curves_and_what_each_needs(audit):
     expected |= {(row.psi_against, row.gamma) for row in found.delta.itertuples()}
     assert points == expected
     assert len(audit[0].plot.equality_of_effort("t", gammas=[0.5]).plot().figure_.axes) == 1
+
+
+def test_people_drawn_again_are_averaged_over_the_same_gammas(audit):
+    """Where a gamma is reached in some draws only, a mean over fewer of them is another quantity, not a draw of it."""
+    grid = np.linspace(-1, 1, 21)
+    study = audit[0].equality_of_effort("t", grid=grid)
+    top = float(study.curve.groupby("group")["expected"].max().min())
+    rare = audit[0].equality_of_effort("t", grid=grid, gammas=[0.5, top])
+    assert rare.delta["note"].tolist() == ["", "RESAMPLED"]
+    assert rare.aed["share"][0] == 1
+    assert rare.aed["note"][0].split()[0] == "RESAMPLED"
+    assert isnan(rare.aed["low"][0])
+    whole = audit[0].equality_of_effort("t", grid=grid, gammas=ee.GammaRange(0.5, top))
+    assert whole.aed["note"][0].split()[0] == "RESAMPLED"
+    # A gamma that the people themselves never reach is in no draw either.
+    beyond = audit[0].equality_of_effort("t", grid=grid, gammas=[0.5, 0.999])
+    alone = audit[0].equality_of_effort("t", grid=grid, gammas=[0.5])
+    assert beyond.aed["share"][0] == 0.5
+    assert (beyond.aed["low"][0], beyond.aed["high"][0]) == (alone.aed["low"][0], alone.aed["high"][0])
+    assert (alone.aed["low"][0], alone.aed["high"][0]) == (alone.delta["low"][0], alone.delta["high"][0])
+
+
+def test_nothing_is_needed_for_a_gamma_of_0(audit):
+    found = audit[0].equality_of_effort("t", gammas=ee.GammaRange(0, 0.8))
+    assert found.delta["gamma"].min() > 0
+    someone = found.individual("p3")
+    assert someone.psi["psi"].nunique() == 1
+    assert "At every gamma asked about" in str(someone)
+
+
+def test_people_whose_group_is_not_known_are_compared_with_nobody():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
+        _, X = small_audit(groups="abc", n=150)
+        X["s"] = X["s"].astype(object)
+        X.loc[X.index[:9], "s"] = None
+        scm = ee.StructuralCausalModel([("t", "y")], nodes=["x", "level"]).fit(X)
+        for reference in (ee.Rest(), "b"):
+            schema = ee.Schema(
+                sensitive="s", protected="a", reference=reference, favourable=True,
+                features={"t": ee.Feature("actionable", lower=-6, upper=6)},
+            )  # fmt: skip
+            audit = ee.audit(ee.LinearScore({"t": 1.0, "x": 1.0}), X, schema=schema, scm=scm)
+            found = audit.equality_of_effort("t", gammas=[0.5])
+            assert set(found.aed["group"]) == ({"a", "b", "c"} if reference != "b" else {"a", "c"})
+            assert "unknown" not in str(found)
+            stranger = found.individual(X.index[0])
+            assert stranger.group == "unknown"
+            assert len(stranger.aed) == 0

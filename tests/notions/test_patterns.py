@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tests.notions.route_worlds import people, world
 
-from equieffort.notions.patterns import Item, condition_items, frequent_patterns, mined_actions
+from equieffort.data.frames import Column
+from equieffort.notions.patterns import Item, condition_items, frequent_patterns, mined_actions, split_items
 from equieffort.world.rules import parse_rule
 
 
@@ -74,3 +75,26 @@ def test_nobody_approved_leaves_no_actions():
     problem = audit.inputs.problem
     facts = problem.encoding.encode(audit.recourse.data)
     assert mined_actions(problem, facts, np.zeros(len(facts), dtype=bool), 0.1, 2) == []
+
+
+def test_numbers_are_cut_at_few_digits_that_part_the_same_people():
+    values = np.random.default_rng(3).normal(size=60)
+    quartiles = np.quantile(values, (0.25, 0.5, 0.75), method="inverted_cdf")
+    columns, everybody = [Column("age", "continuous")], np.ones(60, dtype=bool)
+    for items in (
+        condition_items(columns, values[:, None], everybody),
+        split_items(columns, values[:, None], everybody),
+    ):
+        for item in items:
+            digits = [word.lstrip("-0.") for word in item.text.split() if word[-1].isdigit()]
+            assert digits
+            assert all(len(part) <= 4 for part in digits), item.text
+            mask = parse_rule(item.text).evaluate({"age": values})
+            assert np.array_equal(mask, item.members)
+    parts = np.digitize(values, quartiles, right=True)
+    found = condition_items(columns, values[:, None], everybody)
+    assert [item.members.tolist() for item in found] == [(parts == k).tolist() for k in range(4)]
+    # Whole numbers stay as people have them.
+    ages = np.random.default_rng(4).integers(18, 80, 200).astype(float)
+    (first, *_) = condition_items([Column("age", "integer")], ages[:, None], np.ones(200, dtype=bool))
+    assert first.text == f"age <= {np.quantile(ages, 0.25, method='inverted_cdf'):g}"

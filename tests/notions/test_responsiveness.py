@@ -162,7 +162,7 @@ def test_a_loaded_audit_has_preclusion_and_refuses_the_rest(tmp_path):
     assert kinds.count("NotionReading") == 3
     with pytest.raises(ee.errors.ParameterError, match="read from a file") as caught:
         loaded.responsiveness()
-    assert caught.value.code == "AUDIT_FILE"
+    assert caught.value.code == "AUDIT_LOADED"
 
 
 def test_the_interval_of_the_gap_holds_its_level():

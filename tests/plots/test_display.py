@@ -141,3 +141,11 @@ def test_files_by_their_ending(displays, tmp_path, monkeypatch):
     assert displays["rates"].save(tmp_path / "b.tmp", kind=".pdf").read_bytes().startswith(b"%PDF")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert displays["rates"].save(tmp_path / "a.svg").read_text(encoding="utf-8") == displays["rates"].svg
+
+
+def test_a_kind_of_picture_that_is_not_known_is_refused_with_those_that_are(displays, tmp_path):
+    with pytest.raises(ParameterError) as caught:
+        displays["power"].save(tmp_path / "x.svgg")
+    assert "which is no kind of picture. Did you mean 'svg'?" in caught.value.what
+    assert "'png'" in caught.value.fix
+    assert not list(tmp_path.iterdir())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, nan
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from tests.notions.made import world
 from equieffort.notions.base import NotionReading
 from equieffort.notions.collection import Notions
 from equieffort.notions.comparing import Found
-from equieffort.plots.notions import lines_of, placed
+from equieffort.plots.notions import _variant, lines_of, placed
+from equieffort.words.notions import form_of
+from equieffort.world.labels import Labels
 
 pytest.importorskip("matplotlib")
 
@@ -118,3 +122,15 @@ def test_every_picture_has_an_svg_of_its_own_and_numbers(made):
         assert one.svg.startswith("<svg")
         assert len(one.frame())
     assert "Equal effectiveness" in shown["notions"].svg
+
+
+def test_a_comma_in_a_name_or_a_form_parts_nothing():
+    schema = SimpleNamespace(names=Labels(features={"net": "income, net"}))
+    audit = SimpleNamespace(recourse=SimpleNamespace(source=SimpleNamespace(schema=schema)))
+    read = NotionReading("responsiveness_gap", "a", "b", ("pay, gross",))
+    assert (_variant(read, audit), read.variant) == ("pay, gross", "pay, gross")
+    assert _variant(replace(read, parts=("net",)), audit) == "income, net"
+    aed = NotionReading("aed", "a", "b", ("net up", "gamma 0.4, 0.999"))
+    assert (_variant(aed, audit), form_of(aed, schema.names)) == ("income, net up", "income, net up, gamma 0.4, 0.999")
+    reward = NotionReading("bounded_reward_gap", "a", "b", ("decision", "refused", "effort at most 1"))
+    assert _variant(reward, audit) == "refused, effort at most 1"

@@ -10,6 +10,7 @@ import pytest
 
 import equieffort as ee
 from equieffort.errors import ParameterError
+from equieffort.plots.subgroups import _label
 
 pytest.importorskip("matplotlib")
 
@@ -64,3 +65,9 @@ def test_nobody_searched_is_still_a_picture(audit):
     figure.savefig(io.BytesIO(), format="png", dpi=40)
     with pytest.raises(ParameterError):
         audit.search_subgroups("acr").plot(0)
+
+
+def test_lines_break_between_conditions_and_never_inside_a_level():
+    rule = "music = 'rock and roll and whatever else there is to it' and age > 30 and age <= 40"
+    label = _label({"group": "a", "against": "b", "rule": rule}, several=False)
+    assert label.split("\n") == ["music = 'rock and roll and whatever else there is …", "and 30 < age <= 40"]

@@ -90,3 +90,47 @@ def test_of_a_model_that_cannot_be_read_nothing_is_claimed() -> None:
     lacking = told[TABLE["b"].isna() & (told["status"] != "not_needed")]
     assert set(lacking["status"]) == {"unknown"}
     assert lacking["reason"].str.contains("what the model makes of that could not be read").all()
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_who_lacks_a_value_counts_with_what_they_do_not_lack() -> None:
+    """The ends of a range and a level that only they have: scales, limits, levels and rules know them."""
+    table = pd.DataFrame({"g": ["f", "m"] * 10, "a": [3.0, 4, 5, 6, 7] * 4, "b": np.linspace(-1, 1, 20)})
+    table["home"] = ["rent", "free"] * 10
+    table.loc[[0, 1], "a"], table.loc[[0, 1], "b"], table.loc[0, "home"] = [0, 10], np.nan, "own"
+
+    class Rule:
+        classes_ = np.array([0, 1])
+        feature_names_in_ = np.array(["a", "b", "home"], dtype=object)
+
+        def predict(self, X: pd.DataFrame) -> np.ndarray:
+            return ((X["a"] + 3 * (X["home"] == "own")) >= 8).to_numpy().astype(int)
+
+    schema = ee.Schema(
+        sensitive="g", protected="f", favourable=1, rules=[ee.Forbidden("home", [("own", "rent")])],
+        features={"a": ee.Feature("actionable", direction="up"), "home": ee.Feature("actionable", weight=0.35)},
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([], nodes=["a", "b", "home"])
+    result = ee.audit(Rule(), table, schema=schema, scm=scm, missing="model", solver=ee.Search())
+    told = result.recourse.frame()
+    # The whole range of a, 0 to 10, is what a unit of effort is.
+    need = 8 - table["a"]
+    least = np.minimum(need / 10, np.where(need <= 3, 0.35, 0.35 + np.maximum(need - 3, 0) / 10))
+    lacks = table["b"].isna()
+    sure = (need > 0) & ~lacks
+    assert told["cost"][sure].tolist() == pytest.approx(least[sure].tolist())
+    assert "own" in result.recourse.source.encoding["home"].levels
+
+
+@pytest.mark.parametrize(("kind", "hole", "told"), [(None, 5, True), (None, None, False), ("continuous", 5, False)])
+def test_whole_numbers_that_are_floats_beside_missing_values_are_told(kind, hole, told, recwarn) -> None:
+    table = TABLE.copy()
+    if hole is not None:
+        table.loc[hole, "a"] = np.nan
+    declared = ee.Feature("actionable", kind=kind, lower=0, upper=MOST)
+    found = audit(MODELS["linear"].fit(TABLE[NAMES], Y), table, a=declared)
+    words = [one for one in found.warnings if one.code == "SCHEMA_KIND_ASSUMED"]
+    assert bool(words) is told
+    if told:
+        assert words[0].what.startswith("'a' holds nothing but whole numbers")
+        assert "Feature(..., kind='integer')" in words[0].fix

@@ -149,3 +149,12 @@ def test_a_level_that_may_not_be_set_is_not_believed():
     assert {(note.kind, note.fault, note.subject) for note in table.notes.values()} == {
         (Ending.NOT_REPLAYED, Fault.VALUE, "edu")
     }
+
+
+def test_whole_numbers_as_weights_cut_no_price_and_allow_no_change_that_is_forbidden():
+    table = prices(order=ORDER, weight=2, direction="up", prices={("none", "degree"): 0.25}).table
+    assert table is not None
+    np.testing.assert_allclose(table, [[0, 2, 0.25], [inf, 0, 2], [inf, inf, 0]])
+    table = prices(weight=1, prices={("none", "school"): 2.5}).table
+    assert table is not None
+    np.testing.assert_allclose(table, [[0, 2.5, 1], [1, 0, 1], [1, 1, 0]])

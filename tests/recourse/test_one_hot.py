@@ -127,3 +127,34 @@ def test_a_polars_table_is_joined_too() -> None:
     scm = ee.StructuralCausalModel([], nodes=["home"])
     told = ee.audit(MODEL, polars.from_pandas(RAW), schema=schema(), scm=scm).recourse.frame()
     assert told["status"].tolist() == audit().recourse.frame()["status"].tolist()
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_an_audit_of_a_table_with_one_hot_columns_can_be_verified_with_that_table(tmp_path) -> None:
+    audit().save(tmp_path / "a.audit")
+    saved = ee.load(tmp_path / "a.audit")
+    found = saved.verify(MODEL, RAW, sample=10)
+    assert found.holds, str(found)
+    assert found.checked["flips"] > 0
+    assert found.counts["optimal"]["confirmed"] > 0
+    # Somebody who is given another level is another person, whichever columns say so.
+    rented = RAW.index[RAW["home_rent"]][0]
+    other = RAW.assign(home_rent=RAW["home_rent"] & (RAW.index != rented))
+    with pytest.raises(DataError, match="'home' of"):
+        saved.verify(MODEL, other)
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_one_person_may_have_the_columns_or_the_level() -> None:
+    result = audit()
+    row = result.recourse.frame().query("status == 'optimal'").index[0]
+    known = schema().join(RAW)
+    scm = ee.StructuralCausalModel([], nodes=["income", "home"]).fit(known)
+    answers = [
+        ee.find_recourse(MODEL, person, schema=schema(), scm=causes, reference=reference)
+        for person in (RAW.loc[row], dict(RAW.loc[row]), dict(known.loc[row]), RAW.loc[[row]])
+        for causes, reference in ((scm, None), (scm, RAW), ([], RAW))
+    ]
+    assert {one.status for one in answers} == {"optimal"}
+    assert [one.cost for one in answers] == pytest.approx([0.25] * len(answers))
+    assert {one.changed for one in answers} == {("home",)}

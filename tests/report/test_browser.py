@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import shutil
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pypdf
 import pytest
 from playwright import sync_api as api
 from tests.report.test_report import SECTIONS
-from tests.report.worlds import GROUPS, HOSTILE, hostile, world
+from tests.report.worlds import GROUPS, HOSTILE, LABELS, hostile, loans, two, world
 
 from equieffort.report import render
 
@@ -212,13 +214,13 @@ def test_the_dark_is_dark(browser, address):
 # -- print ------------------------------------------------------------------------------------------------------------
 
 
-def printed(browser, address, before="") -> list[str]:
+def printed(browser, address, before="", paper="A4") -> list[str]:
     """The text of each printed page."""
     page = browser.new_page()
     page.goto(address)
     if before:
         page.evaluate(before)
-    reader = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4")))
+    reader = pypdf.PdfReader(io.BytesIO(page.pdf(format=paper)))
     page.close()
     # Letters that a font joins come apart, so that words can be found.
     texts = [unicodedata.normalize("NFKC", part.extract_text()) for part in reader.pages]
@@ -233,6 +235,13 @@ def test_the_first_page_can_be_printed_alone(browser, address):
     assert "Who was audited" not in first
 
 
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_demo_with_its_notions_prints_on_six_pages(browser, tmp_path, paper):
+    command = [sys.executable, "-m", "equieffort", "demo", "german", "--out", "german"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=600)
+    assert len(printed(browser, (tmp_path / "german.html").as_uri(), paper=paper)) <= 6
+
+
 def test_a_plain_audit_prints_on_six_pages(browser, tmp_path):
     path = tmp_path / "plain.html"
     path.write_text(render(world(), title="Loans"), encoding="utf-8")
@@ -241,6 +250,94 @@ def test_a_plain_audit_prints_on_six_pages(browser, tmp_path):
     text = " ".join(pages)
     for words in ("Register of assumptions", "Cheapest actions by feature", "Evidence", "SHA-256", "Solver"):
         assert words in text
+
+
+def test_what_each_notion_adds_is_on_the_screen_and_left_out_of_print(browser, tmp_path):
+    path = tmp_path / "notions.html"
+    audit = world().with_notions()
+    path.write_text(render(audit, title="Loans"), encoding="utf-8")
+    found = audit.provenance.notions
+    adds = {found.notion(one.notion).adds for one in found.readings if found.notion(one.notion).adds}
+    page = browser.new_page(viewport={"width": 1300, "height": 900})
+    page.goto(path.as_uri())
+    shown = " ".join(page.locator("section#notions").inner_text().split())
+    page.close()
+    text = " ".join(printed(browser, path.as_uri()))
+    assert "Notions that compare groups" in text
+    said = [words for words in adds if words in shown]
+    assert len(said) > 5
+    assert [words for words in said if words in text] == []
+
+
+def test_columns_of_a_letter_stand_below_each_other_and_no_head_is_cut(browser, tmp_path):
+    loans(200).with_alternatives(3).letters(tmp_path / "letters")
+    (path,) = sorted((tmp_path / "letters").glob("*.html"), key=lambda one: one.read_text().count("<table"))[-1:]
+    ends = """() => [...document.querySelectorAll('section table')].map(table => [...table.querySelectorAll('thead th')]
+        .map(head => Math.round(head.getBoundingClientRect().right)))"""
+    cut = """() => [...document.querySelectorAll('th, td')].filter(cell => cell.scrollWidth > cell.clientWidth)
+        .map(cell => cell.textContent)"""
+    for width in (400, 800, 1400):
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(path.as_uri())
+        assert page.evaluate(cut) == []
+        tables = page.evaluate(ends)
+        assert len(tables) > 1
+        assert width == 400 or len({tuple(table) for table in tables}) == 1
+        page.close()
+
+
+def test_a_surrogate_and_long_names_print_on_six_pages_the_first_of_them_alone(browser, tmp_path):
+    path = tmp_path / "loans.html"
+    path.write_text(render(loans(), title="Loans"), encoding="utf-8")
+    pages = printed(browser, path.as_uri())
+    assert len(pages) <= 6
+    assert pages[1].startswith("Who was audited")
+    for words in (
+        "This audits a logistic model",
+        "Black applicants or Hispanic applicants",
+        "3 warnings",
+        "Median (mean)",
+    ):
+        assert words in pages[0]
+
+
+@pytest.mark.parametrize("width", [400, 800, 1400])
+def test_long_names_stay_whole_and_within_their_pictures(browser, tmp_path, width):
+    path = tmp_path / "loans.html"
+    path.write_text(render(loans(), title="Loans"), encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside, texts = page.evaluate(
+        """() => [[...document.querySelectorAll('svg text')].filter(text => {
+            const box = text.getBoundingClientRect(), around = text.closest('svg').getBoundingClientRect();
+            return box.left < around.left - 3 || box.right > around.right + 3 || box.bottom > around.bottom + 3;
+        }).map(text => text.textContent),
+        [...document.querySelectorAll('svg')].map(one => [...one.querySelectorAll('text')].map(
+            text => text.textContent).join(' '))]"""
+    )
+    assert outside == []
+    for name in LABELS["features"].values():
+        assert any(name in text for text in texts), name
+    assert not any("…" in text for text in texts)
+    page.close()
+
+
+def test_names_of_wide_letters_end_within_their_pictures(browser, tmp_path):
+    path = tmp_path / "wide.html"
+    schema = {"groups": {"ash": "women", "birch": "MMWW mmww"}}
+    path.write_text(render(two(schema), title="Loans"), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 800, "height": 900})
+    page.goto(path.as_uri())
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll('svg text')].filter(text => {
+            const box = text.getBoundingClientRect(), around = text.closest('svg').getBoundingClientRect();
+            return box.left < around.left - 1 || box.right > around.right + 1;
+        }).map(text => text.textContent)"""
+    )
+    assert outside == []
+    assert page.locator("#chart-effort-curve text", has_text="women").count() == 1
+    page.close()
 
 
 def test_the_appendix_is_printed_only_where_it_is_open(browser, address):

@@ -92,6 +92,20 @@ def test_intervals_without_end_are_arrows_and_missing_ones_are_not_drawn():
     assert not re.search("nan|inf", ElementTree.tostring(root, encoding="unicode"))
 
 
+def test_a_share_has_its_unit_behind_every_number():
+    """Not "19 (no interval) %"."""
+    X = pd.DataFrame({"sex": list("fm") * 8, "pay": [1.0, 2.0] + [9.0] * 14})
+    schema = ee.Schema(
+        sensitive="sex", protected="f", favourable=True, features={"pay": ee.Feature("actionable", upper=9)}
+    )
+    scm = ee.StructuralCausalModel([], nodes=["pay"]).fit(X)
+    few = ee.audit(ee.LinearScore({"pay": 1.0}, threshold=4.0), X, schema=schema, scm=scm)
+    (chart,) = charts_of(laid_out(few)[0])
+    shown = {panel.title: panel.points[0].text for panel in chart.given["panels"]}
+    # One woman and one man are refused, and she needs more.
+    assert shown["Probability of needing more effort"] == "100 % (no interval)"
+
+
 def test_the_first_page_has_the_judged_measures_then_two_more(audit):
     (chart,) = charts_of(laid_out(audit)[0])
     panels = chart.given["panels"]
@@ -153,7 +167,9 @@ def test_many_groups_are_told_in_one_line_and_drawn_by_effect():
     front = next(block for block in laid_out(made)[0].blocks if hasattr(block, "said"))
     told = [plain(words) for words in front.said]
     assert told[0] == "Unequal: c."
-    assert sorted(name for line in told[:-1] for name in line.split(": ")[1].rstrip(".").split(", ")) == list("abcd")
+    assert told[-1].endswith(". Group by group.")
+    lines = [line.removesuffix(" Group by group.") for line in told]
+    assert sorted(name for line in lines for name in line.split(": ")[1].rstrip(".").split(", ")) == list("abcd")
     (chart,) = charts_of(laid_out(made)[0])
     away = compared(made)["acr"].drop("e").map(np.log).abs().sort_values(ascending=False)
     assert compared(made)["rd"].dropna().abs().max() < 0.01, "so that the ratios alone are the order"
@@ -170,8 +186,22 @@ def test_many_groups_are_told_in_one_line_and_drawn_by_effect():
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
+def noted(audit) -> dict[str, str]:
+    """What is said below the table of measures, by the title of the measure that bears the mark."""
+    section = next(s for s in laid_out(audit) if s.name == "measures")
+    table = next(t for t in tables_of(section) if plain(t.caption).startswith("Every measure"))
+    foot = dict(plain(words).split(" ", 1) for words in table.foot)
+    found = {}
+    for row in table.rows:
+        title, _, mark = plain(row[0]).partition(" [")
+        found[title.removesuffix(" (judged)")] = foot[f"[{mark}"] if mark else ""
+    assert set(foot.values()) == set(found.values()) - {""}, "every remark is somebody's"
+    return found
+
+
 def test_every_measure_is_in_the_table(audit):
     rows = cells(laid_out(audit), "measures", "Every measure, ash against birch")
+    rows = [[row[0].partition(" [")[0], *row[1:]] for row in rows]
     frame = audit.measures.query("level == 'system' and group == 'ash'")
     assert [row[0].removesuffix(" (judged)") for row in rows] == [MEASURES[name].title for name in frame["measure"]]
     assert [row[0].endswith(" (judged)") for row in rows] == [name in ("acr", "rd") for name in frame["measure"]]
@@ -214,9 +244,7 @@ def test_notes_are_in_words(audit):
     arrays["level"][lost] = -1
     stuck = replace(audit, recourse=replace(table, **arrays))
     assert set(stuck.recourse.frame().query("group == 'ash'")["status"]) == {"infeasible", "not_needed"}
-    rows = {
-        row[0].removesuffix(" (judged)"): row[-1] for row in cells(laid_out(stuck), "measures", "Every measure, ash")
-    }
+    rows = noted(stuck)
     assert rows[MEASURES["acr"].title] == NOTES["NO_RECOURSE"]
     assert rows[MEASURES["median_effort"].title] == NOTES["MEDIAN_INFINITE"]
     for text in (Page(render(stuck)).text, model_card(stuck)):
@@ -240,12 +268,14 @@ def test_a_measure_of_ones_own_is_in_the_table(audit, tmp_path):
     own = replace(audit, own=(Spread(),))
     found = own.measures.query("measure == 'spread' and level == 'system' and group == 'ash'")["estimate"].item()
     row = cells(laid_out(own), "measures", "Every measure, ash")[-1]
-    assert row[:3] == ["Ratio of <spreads>", f"{found:.3g}", "–"]
-    assert row[-1] == NOTES["NO_INTERVAL"]
+    assert row[0].startswith("Ratio of <spreads> [")
+    assert row[1:3] == [f"{found:.3g}", "–"]
+    assert noted(own)["Ratio of <spreads>"] == NOTES["NO_INTERVAL"]
     assert "Ratio of <spreads>" in Page(render(own)).text
     own.save(tmp_path / "own.audit")
     again = cells(laid_out(ee.load(tmp_path / "own.audit")), "measures", "Every measure, ash")[-1]
-    assert again[:3] == ["spread", f"{found:.3g}", "–"]
+    assert again[0].startswith("spread [")
+    assert again[1:3] == [f"{found:.3g}", "–"]
     assert str(own).count("Ratio of <spreads>") == 2
     assert "Ratio of &lt;spreads&gt;" in own._repr_html_()
 

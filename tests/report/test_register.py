@@ -13,10 +13,10 @@ from tests.report.worlds import unsettled, world
 import equieffort as ee
 from equieffort.report.material import Material
 from equieffort.report.page import outline
-from equieffort.report.register import one_line
 from equieffort.report.tables import Table
 from equieffort.report.units import in_units
 from equieffort.report.words import plain
+from equieffort.words.equations import one_line
 from equieffort.world.scm.records import EquationRecord
 
 

@@ -102,7 +102,7 @@ def test_people_of_whom_nothing_is_known_are_counted_by_group(audits, texts, nam
 def test_proofs_and_what_is_not_known_are_kept_apart(audits):
     made = audits["unsettled"]
     rows = cells(laid_out(made), "no-recourse", "Refused people without")
-    counts = made.by_group["n_infeasible"]
+    counts = made.system.groups["n_infeasible"]
     assert rows[0] == ["all without a route", *(str(counts[group]) for group in ("ash", "cedar", "birch"))]
     assert not any("not known" in row[0] or "Time ran out" in row[0] for row in rows)
     assert "58 other reasons" in [row[0] for row in cells(laid_out(made), "no-recourse", "Refused people of whom")]

@@ -10,7 +10,8 @@ import pandas as pd
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.models.fidelity import Surrogate
+from equieffort.errors import EquieffortWarning
+from equieffort.models.fidelity import Refusals, Surrogate
 from equieffort.recourse.status import Ending, Status, Termination
 from equieffort.results.provenance import DataFile
 
@@ -127,3 +128,62 @@ def gaps(n: int = 240) -> ee.Audit:
         warnings.simplefilter("ignore")
         scm = ee.StructuralCausalModel([("sex", "income"), ("income", "debt")], nodes=["job"]).fit(complete)
         return ee.audit(rule, X, schema=schema, scm=scm, missing="model")
+
+
+LABELS = {
+    "groups": {"black": "Black applicants", "hispan": "Hispanic applicants", "white": "white applicants"},
+    "features": {
+        "debt": "share of the monthly income that goes to debts of all kinds, in percent",
+        "loan": "loan in thousands",
+        "ratio": "loan-to-value ratio of the property that is bought",
+    },
+}
+
+
+def loans(n: int = 900) -> ee.Audit:
+    """A surrogate that repeats too little, two groups against a third, long names for readers, many plain features."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"race": rng.choice(["black", "hispan", "white"], n, p=[0.3, 0.2, 0.5])})
+    X["loan"] = rng.integers(20, 300, n)
+    X["ratio"] = X["loan"] / 200 + rng.normal(0, 0.1, n)
+    X["debt"] = rng.normal(33, 8, n) + 4 * (X["race"] != "white")
+    X["income"] = rng.normal(50, 10, n)
+    still = [f"further_feature_{k}" for k in range(14)]
+    for name in still:
+        X[name] = rng.normal(size=n)
+    features = {
+        "loan": ee.Feature("actionable", max_decrease=60),
+        "debt": ee.Feature("actionable", direction="down", max_decrease=6),
+        "income": ee.Feature("actionable", direction="up", max_increase=3),
+        "ratio": "mutable",
+        **dict.fromkeys(still, "immutable"),
+    }
+    schema = ee.Schema(
+        sensitive="race", protected=["black", "hispan"], reference="white", favourable=True, labels=LABELS,
+        features=unlimited(features),
+    )  # fmt: skip
+    rule = ee.LinearScore({"ratio": -4.0, "debt": -0.1, "income": 0.02, **dict.fromkeys(still, 0.1)}, threshold=-6.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scm = ee.StructuralCausalModel([("loan", "ratio")], nodes=["debt", "income", *still]).fit(X)
+        audit = ee.audit(rule, X, schema=schema, scm=scm)
+    counts = {label: Refusals(100, 30, 20, 9) for label in LABELS["groups"]}
+    surrogate = Surrogate(
+        "logistic", 0.78, dict.fromkeys(counts, 0.78), 0.9, Refusals(300, 90, 60, 27), counts, 0.5, ("race",)
+    )
+    told = [("GRAPH_ROOTS_ASSUMED", still), ("DATA_EXTRA_COLUMNS", still[:6]), ("DATA_MISSING_VALUES", still[:2])]
+    warned = tuple(EquieffortWarning(code, f"Something about {', '.join(names)}.") for code, names in told)
+    return replace(audit.with_provenance(surrogate=surrogate), warnings=type(audit.warnings)(warned))
+
+
+def two(labels: dict[str, dict[str, str]], n: int = 300) -> ee.Audit:
+    """Two groups, whose names stand where their lines end."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"group": np.array(["ash", "birch"])[np.arange(n) % 2], "pay": rng.normal(20, 5, n)})
+    X["pay"] -= 2.0 * (X["group"] == "ash")
+    schema = ee.Schema(
+        sensitive="group", protected="ash", favourable=True, labels=labels,
+        features=unlimited({"pay": ee.Feature("actionable", max_increase=8)}),
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([], nodes=["pay"]).fit(X)
+    return ee.audit(ee.LinearScore({"pay": 1.0}, threshold=22.0), X, schema=schema, scm=scm)

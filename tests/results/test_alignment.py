@@ -60,7 +60,10 @@ def test_a_mask_is_matched_by_its_index(index):
 def test_a_mask_of_everybody_fits_the_people_who_were_left():
     X = people()
     X.loc["c", "income"] = np.nan
-    with pytest.warns(ee.errors.EquieffortWarning, match="1 of 8 people leave"):
+    with (
+        pytest.warns(ee.errors.EquieffortWarning, match="1 of 8 people leave"),
+        pytest.warns(ee.errors.EquieffortWarning, match="nothing but whole numbers, as floats beside missing values"),
+    ):
         made = audit(X, missing="drop")
     mask = (X["income"] < 5).iloc[SHUFFLE]
     assert made.subgroup(mask).by_group["n"].to_dict() == {"f": 2, "m": 2}

@@ -304,6 +304,7 @@ def test_by_group_is_one_tidy_row_a_group(audit):
     assert frame["n"].tolist() == [310, 690]
     assert not isinstance(frame.index, pd.MultiIndex)
     assert all(isinstance(name, str) for name in frame.columns)
+    frame = audit.system.groups
     for name in ("phi", "rho"):
         known = frame[name].notna()
         assert (frame[f"{name}_low"] <= frame[name])[known].all()
@@ -370,7 +371,7 @@ def test_printing_shows_verdict_and_table(audit):
 
 def test_an_audit_carries_its_warnings_and_how_it_was_made(audit):
     assert [w.code for w in audit.warnings].count("SCM_POOR_FIT") == 1
-    assert audit.provenance.solver.name.startswith("LinearExact")
+    assert audit.provenance.solver.name.startswith("LinearSearch")
     assert audit.provenance.solver.reason
     assert any("duration" in line.text for line in audit.provenance.equations)
 

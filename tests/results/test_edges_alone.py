@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import equieffort as ee
+from equieffort.cli.audit import text
 from equieffort.errors import EquieffortError
 from equieffort.exports import summary
 from equieffort.report import render
@@ -45,6 +48,12 @@ def test_it_is_the_audit_of_a_model_fitted_by_hand(people):
     codes = [[one["code"] for one in summary(audit)["caveats"]] for audit in (short, long)]
     assert "ASSUMED_LINEAR" in codes[0]
     assert "ASSUMED_LINEAR" not in codes[1]
+    # It is the first thing to read with care, echoed and printed.
+    assert codes[0][0] == "ASSUMED_LINEAR"
+    said = "Only edges were given: linear equations for 'savings' were fitted to the people audited."
+    for shown in (repr(short), str(short), text(short), short._repr_html_()):
+        assert said in unescape(shown)
+    assert said not in str(long)
     assert "assumed by default to be linear, learned from the data" in render(short)
     assert "to be linear" not in render(long)
 
@@ -75,3 +84,11 @@ def test_an_edge_to_nowhere_is_refused(people):
     with pytest.raises(EquieffortError) as caught:
         audited(people, [("income", "saving")])
     assert caught.value.code == "GRAPH_UNKNOWN_NODE"
+
+
+def test_printed_audits_say_which_equations_are_weak(people):
+    """Noise explains nothing of savings: who prints the audit is told, as who opens the report is."""
+    noise = people.assign(savings=np.random.default_rng(0).normal(30, 3, len(people)))
+    printed = str(audited(noise, ee.StructuralCausalModel([("income", "savings")]).fit(noise)))
+    block = printed.split("Read with care:\n")[1].split("\n\n")[0]
+    assert "Weak equations: those for 'savings' explain almost nothing" in block

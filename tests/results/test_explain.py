@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -245,3 +246,14 @@ def test_recorded_decision_beside_that_of_the_surrogate(plain):
     assert "The recorded decision is unfavourable: for this person the surrogate decides" in str(made.explain("cy"))
     assert str(made.explain("bob")).endswith("The recorded decision is unfavourable too.")
     assert "recorded" not in str(made.explain("eve"))
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_a_group_called_by_a_number_is_named_with_its_column():
+    people = pd.DataFrame({"race": [0, 1] * 15, "income": np.arange(30.0)})
+    schema = ee.Schema(sensitive="race", protected=1, favourable=True, features={"income": "actionable"})
+    rule = ee.LinearScore({"income": 1.0}, threshold=20.0)
+    audit = ee.audit(rule, people, schema=schema, scm=[])
+    assert str(audit.explain(3)).startswith("Person 3 (race = 1): ")
+    named = ee.audit(rule, people, schema=replace(schema, labels={"groups": {"1": "Black people"}}), scm=[])
+    assert str(named.explain(3)).startswith("Person 3 (Black people): ")

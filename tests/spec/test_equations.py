@@ -442,7 +442,7 @@ def test_the_examples_on_the_page_run(tmp_path, monkeypatch):
     assert savings == "savings = 1 + 0.02*income^2"
     assert housing.startswith("housing = rents if ")
     assert audit.provenance.learned_by["income"] == "Spline(knots=4, degree=3, beyond='linear')"
-    assert audit.provenance.solver.name == "SpatialBranchAndBound(gap=0.001, node_limit=50000)"
+    assert audit.provenance.solver.name == "SpatialBranchAndBound(gap=0.001, node_limit=50000, time_limit=60.0)"
     assert "optimal" in set(audit.recourse.frame()["status"])
     names: dict[str, object] = {}
     exec(compile(code, "spec.md", "exec"), names)

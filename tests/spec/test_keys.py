@@ -45,6 +45,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "cumulative_logit": {"coef": {"income": 1}, "cuts": [1]},
 }
 """What a kind does not go without."""
+WITH = {"gammas": {"low": 0.25, "high": 0.75}, "grid": {"low": 0, "high": 3, "step": 1.5}}
+"""What else must stand in a table."""
 
 
 def named(path: str) -> str:
@@ -66,6 +68,7 @@ def changed(path: str, value: object, base: dict[str, Any] = BASE) -> dict[str, 
     if " [" in path:
         kind = path.split(" [")[1].rstrip("]")
         inner |= {"kind": kind} | NEEDED.get(kind, {})
+    inner |= WITH.get(above[-1] if above else "", {})
     inner[last] = value
     return spec
 
@@ -81,6 +84,10 @@ def read(spec: dict[str, Any]) -> ee.spec.Spec:
 
 def income(spec):
     return spec.schema.features["income"]
+
+
+def treatment(spec):
+    return spec.treatments[0]
 
 
 VALID: dict[str, list[tuple[Any, Any, Any]]] = {
@@ -217,6 +224,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
             {"home": {"own": "home_own", "rent": "home_rent"}},
         ),
     ],
+    "alternatives": [(2, "alternatives", 2), (1, "alternatives", 1)],
     "max_actions": [(2, "schema.max_actions", 2), (1, "schema.max_actions", 1)],
     "rules": [
         (["if income < 3 then debt = 0"], "schema.constraints", (ee.Implies("income < 3", "debt = 0"),)),
@@ -256,6 +264,21 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "surrogate": [({}, "min_agreement", 0.9)],
     "surrogate.min_agreement": [(0.75, "min_agreement", 0.75)],
     "surrogate.min_refusal_recall": [(0.25, "min_refusal_recall", 0.25)],
+    "matching": [
+        ("optimal", "matching", ee.Matching(ee.OptimalPairs())),
+        ("exact", "matching", ee.Matching(ee.ExactMatching())),
+        ({"kind": "nearest", "distance": "l2"}, "matching", ee.Matching(distance=ee.Euclidean())),
+    ],
+    "matching.kind": [("nearest", "matching", ee.Matching())],
+    "matching.k [nearest]": [(3, "matching", ee.Matching(ee.NearestNeighbour(k=3)))],
+    "matching.replace [nearest]": [(False, "matching", ee.Matching(ee.NearestNeighbour(replace=False)))],
+    "matching.caliper [nearest]": [(0, "matching", ee.Matching(ee.NearestNeighbour(caliper=0)))],
+    "matching.distance [nearest]": [("l1", "matching", ee.Matching())],
+    "matching.features [nearest]": [(["age"], "matching", ee.Matching(features=["age"]))],
+    "matching.bins [coarsened]": [(3, "matching", ee.Matching(ee.CoarsenedExact(3)))],
+    "matching.cuts [coarsened]": [
+        ({"age": [30, 50]}, "matching", ee.Matching(ee.CoarsenedExact(cuts={"age": (30.0, 50.0)})))
+    ],
     # tests/spec/test_solver.py tries the limits of every kind.
     "solver": [("auto", "solver", ee.Auto(random_state=0)), ({"kind": "milp"}, "solver", ee.Milp())],
     "solver.kind": [("spatial_branch_and_bound", "solver", ee.SpatialBranchAndBound())],
@@ -264,18 +287,54 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "solver.node_limit [auto]": [(5, "solver", ee.Auto(node_limit=5, random_state=0))],
     "solver.budget [auto]": [(5, "solver", ee.Auto(budget=5, random_state=0))],
     "solver.gap [linear_exact]": [(0, "solver", ee.LinearExact(0.0))],
+    "solver.time_limit [linear_search]": [(None, "solver", ee.LinearSearch(time_limit=None))],
+    "solver.node_limit [linear_search]": [(None, "solver", ee.LinearSearch(node_limit=None))],
     "solver.gap [branch_and_bound]": [(0, "solver", ee.BranchAndBound(0.0))],
-    "solver.time_limit [branch_and_bound]": [(None, "solver", ee.BranchAndBound(time_limit=None))],
-    "solver.node_limit [branch_and_bound]": [(None, "solver", ee.BranchAndBound(node_limit=None))],
     "solver.gap [milp]": [(1e-3, "solver", ee.Milp(1e-3))],
     "solver.time_limit [milp]": [(9, "solver", ee.Milp(time_limit=9.0))],
     "solver.gap [spatial_branch_and_bound]": [(1e-3, "solver", ee.SpatialBranchAndBound(1e-3))],
     "solver.node_limit [spatial_branch_and_bound]": [(9, "solver", ee.SpatialBranchAndBound(node_limit=9))],
+    "solver.time_limit [spatial_branch_and_bound]": [
+        (None, "solver", ee.SpatialBranchAndBound(time_limit=None)),
+        (3, "solver", ee.SpatialBranchAndBound(time_limit=3.0)),
+    ],
     "solver.budget [search]": [(9, "solver", ee.Search(9))],
     "labels": [({"groups": {"0": "women"}}, lambda spec: spec.schema.names, Labels(groups={"0": "women"}))],
     "labels.groups": [({"0": "women"}, lambda spec: spec.schema.names.groups, {"0": "women"})],
     "labels.features": [({"income": "pay"}, lambda spec: spec.schema.names.features, {"income": "pay"})],
     "labels.levels": [({"job": {"1": "a"}}, lambda spec: spec.schema.names.levels, {"job": {"1": "a"}})],
+    "work": [({}, "jobs", None), ({"jobs": 3}, "jobs", 3)],
+    "work.jobs": [(-1, "jobs", -1), (4, "jobs", 4)],
+    "work.dask": [("local:2", "dask", "local:2")],
+    "notions": [({}, "treatments", None)],
+    "notions.equality_of_effort": [
+        ({"income": {}, "debt": {}}, "treatments", (ee.Treatment("income"), ee.Treatment("debt"))),
+    ],
+    "notions.equality_of_effort.*.gammas": [
+        (0.5, treatment, ee.Treatment("income", 0.5)),
+        ([0.8, 0.5], treatment, ee.Treatment("income", [0.5, 0.8])),
+        ({"low": 0, "high": 1}, treatment, ee.Treatment("income", ee.GammaRange(0, 1))),
+    ],
+    "notions.equality_of_effort.*.gammas.low": [(0.5, treatment, ee.Treatment("income", ee.GammaRange(0.5, 0.75)))],
+    "notions.equality_of_effort.*.gammas.high": [(0.5, treatment, ee.Treatment("income", ee.GammaRange(0.25, 0.5)))],
+    "notions.equality_of_effort.*.grid": [([0, 2, 5.5], treatment, ee.Treatment("income", grid=[0, 2, 5.5]))],
+    "notions.equality_of_effort.*.grid.low": [(-1, treatment, ee.Treatment("income", grid=[-1, 0.5, 2]))],
+    "notions.equality_of_effort.*.grid.high": [(5, treatment, ee.Treatment("income", grid=[0, 1.5, 3, 4.5]))],
+    "notions.equality_of_effort.*.grid.step": [(1, treatment, ee.Treatment("income", grid=[0, 1, 2, 3]))],
+    "notions.equality_of_effort.*.direction": [("down", treatment, ee.Treatment("income", direction="down"))],
+    "notions.equality_of_effort.*.by": [("scm", treatment, ee.Treatment("income", by=ee.BySCM()))],
+    "notions.equality_of_effort.*.by.kind": [("weighting", treatment, ee.Treatment("income", by=ee.ByWeighting()))],
+    "notions.equality_of_effort.*.by.degree [regression]": [
+        (2, treatment, ee.Treatment("income", by=ee.ByRegression(2)))
+    ],
+    "notions.equality_of_effort.*.by.adjust [regression]": [
+        (["debt"], treatment, ee.Treatment("income", by=ee.ByRegression(adjust=("debt",))))
+    ],
+    "notions.equality_of_effort.*.outcome": [
+        ("decision", treatment, ee.Treatment("income")),
+        ("probability", treatment, ee.Treatment("income", outcome="probability")),
+    ],
+    "notions.equality_of_effort.*.interpolate": [(True, treatment, ee.Treatment("income", interpolate=True))],
     "report": [({}, "suppress_below", 0)],
     "report.suppress_below": [(10, "suppress_below", 10)],
     "letters": [({}, "letters", LetterTexts())],
@@ -297,6 +356,13 @@ TOGETHER: list[tuple[dict[str, Any], Any, Any]] = [
         DataSource(Path("there/b.csv"), encoding="cp1252", delimiter=";", decimal=",", missing="drop"),
     ),
     (BASE | {"graph": {"edges": [["a", "b"]], "nodes": ["c"]}}, "nodes", ["c"]),
+    (
+        BASE
+        | {"outcome": {"column": "decision", "favourable": "approved", "truth": "repaid"}}
+        | {"notions": {"equality_of_effort": {"debt": {"outcome": "truth", "by": "weighting"}}}},
+        treatment,
+        ee.Treatment("debt", by=ee.ByWeighting(), outcome="observed"),
+    ),
     (BASE | {"data": {"path": "a", "decimal": ",", "delimiter": ";"}}, "data.decimal", ","),
     (BASE | {"cost": {"kind": "percentile", "knots": 9}}, "cost", ee.Percentile(9)),
     (BASE | {"cost": {"kind": "percentile", "within": "everybody"}}, "cost", ee.Percentile()),
@@ -370,7 +436,7 @@ def wrong(row: Row) -> list[Any]:
         return [None, ["x"], {"a": 1}]
     if isinstance(kind, Section) and kind.short:
         return [5, None, True, {"zzz": 1}, ""]
-    return ["x", 5, None, True, {"zzz": 1}] if not isinstance(kind, MapOf) else ["x", 5, None, ["x"], {"a": [5]}]
+    return ["x", 5, None, True, {"zzz": 1}] if not isinstance(kind, MapOf) else ["x", 5, None, ["x"], {"a": [{"b": 5}]}]
 
 
 @pytest.mark.parametrize(("path", "value"), [(path, value) for path, row in ROWS.items() for value in wrong(row)])

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from tests.cli.conftest import SPEC, loans
 
 from equieffort.errors import EquieffortError, EquieffortWarning
@@ -141,3 +147,48 @@ def test_decisions_that_are_numbers_stay_of_one_type(wanted, name, found):
     merged, called = two_outcomes(pd.Series([2, 1, 0, 2]), wanted)
     assert called == name
     assert merged.tolist() == found
+
+
+WHOLE_SPEC = """
+data: {path: t.csv, missing: MISSING}
+model: {MODEL}
+outcome: {column: decision, favourable: yes it is}
+sensitive: {column: sex, protected: f, reference: m}
+graph: [[duration, amount]]
+features:
+  amount: {role: actionable, direction: down}
+  duration: {role: actionable, direction: down}
+"""
+
+
+@pytest.mark.parametrize("missing", ["drop", "model"])
+@pytest.mark.parametrize("written", ["whole", "as pandas writes it"])
+def test_whole_numbers_beside_empty_cells_stay_whole(tmp_path, missing, written):
+    """One blank in a column makes floats of whole numbers in pandas: nobody is told to take 39.9 months."""
+    rng = np.random.default_rng(2)
+    n = 120
+    duration = rng.integers(6, 60, n)
+    amount = 90 * duration + rng.integers(-200, 200, n)
+    table = pd.DataFrame({"sex": np.array(["f", "m"])[np.arange(n) % 2], "duration": duration, "amount": amount})
+    table["decision"] = np.where(table["amount"] + 7 * rng.integers(0, 99, n) < 3000, "yes it is", "no")
+    table = table.astype({"duration": "Int64", "amount": "Int64"})
+    table.loc[[3, 50], "duration"], table.loc[7, "amount"] = pd.NA, pd.NA
+    if written == "as pandas writes it":
+        table = table.astype({"duration": "float64", "amount": "float64"})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model = "train: logistic"
+    if missing == "model":
+        own = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
+        own.fit(pd.read_csv(tmp_path / "t.csv")[["amount", "duration"]], table["decision"])
+        skops.io.dump(own, tmp_path / "m.skops")
+        model = "path: m.skops, trusted: [numpy.dtype]"
+    text = WHOLE_SPEC.replace("MISSING", missing).replace("MODEL", model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = run_spec(parse_spec(text, folder=tmp_path))
+    assert "SCHEMA_KIND_ASSUMED" not in {one.code for one in found.warnings}
+    told = found.recourse.frame()
+    for name in ("do_amount", "do_duration"):
+        proposed = told[name].dropna().astype(float)
+        assert (proposed == proposed.round()).all()
+    assert told["status"].isin(["optimal"]).sum() > 20

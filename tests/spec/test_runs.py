@@ -10,9 +10,9 @@ import pytest
 
 import equieffort as ee
 from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
+from equieffort.foundations import dealing
 from equieffort.models import fidelity
 from equieffort.models.surrogate import train_surrogate
-from equieffort.recourse import solving
 from equieffort.results.provenance import DataFile
 from equieffort.spec import SpecError, parse_spec
 from equieffort.spec.estimates import Estimate, estimate
@@ -98,32 +98,33 @@ def test_the_estimate_counts_what_the_audit_solves(spec):
     table = run_spec(spec()).recourse.frame()
     refused = table[table["status"] != "not_needed"].groupby("group").size().to_dict()
     assert work.unfavourable == refused
-    assert work.rows == 120
+    assert work.audited == 120
     assert f"{sum(refused.values())} refused" in str(work)
 
 
 def test_the_estimate_counts_in_words():
     one = Estimate(1, {"a": 1}, 1, ee.LinearExact(), "Linear.")
     assert str(one).splitlines()[:2] == [
-        "1 row, 1 refused (a: 1).", "1 set of interventions each, 1 small problem in all.",
+        "1 person, 1 refused (a: 1).", "1 set of interventions each, 1 small problem in all.",
     ]  # fmt: skip
     searched = Estimate(200, {"a": 3, "b": 4}, 0, ee.BranchAndBound(time_limit=None), "Trees.")
     assert "interventions" not in str(searched)
-    assert "200 rows, 7 refused" in str(searched)
+    assert "200 people, 7 refused" in str(searched)
     assert "\nSolver: branch_and_bound (gap 1e-06, no time_limit, node_limit 200000). Trees." in str(searched)
 
 
-def test_the_estimate_says_whether_the_stand_in_will_do(spec):
+def test_the_estimate_says_whether_the_surrogate_will_do(spec):
     ready = prepare(spec("min_agreement: 0.8", "min_agreement: 1"))
     assert 0.5 < ready.surrogate.agreement < 1
     work = estimate(ready)
     assert work.surrogate.by_group == {label: ready.surrogate.by_group[label] for label in ("left", "right")}
-    assert f"only {100 * ready.surrogate.agreement:.1f} % overall" in str(work)
+    assert f"repeats {100 * ready.surrogate.agreement:.1f} % of decisions it has not seen" in str(work)
+    assert "less than the 100.0 % of decisions asked for (overall" in str(work)
     assert "nothing is concluded" in str(work)
     assert "nothing is concluded" not in str(estimate(prepare(spec("min_agreement: 0.8", "min_agreement: 0.5"))))
 
 
-def test_the_record_is_kept_beside_the_stand_in(spec):
+def test_the_record_is_kept_beside_the_surrogate(spec):
     made, people = run_spec(spec()), town().set_index("who")
     table = made.recourse.frame()
     refused = people["decided"].loc[table.index] == "denied"
@@ -140,7 +141,8 @@ def test_the_record_is_kept_beside_the_stand_in(spec):
 
 
 def test_progress_is_told_stage_by_stage(spec, monkeypatch):
-    monkeypatch.setattr(solving, "WATCHED", 50)
+    monkeypatch.setattr(dealing, "FIRST", 50)
+    monkeypatch.setattr(dealing, "MOST", 50)
     told: list[tuple[str, int, int, str]] = []
     made = run_spec(spec(), progress=lambda stage, done, total, note="": told.append((stage, done, total, note)))
     assert list(dict.fromkeys(stage for stage, *_ in told)) == [

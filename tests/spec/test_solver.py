@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,8 +12,10 @@ import pandas as pd
 import pytest
 import skops.io
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 
 import equieffort as ee
 from equieffort.errors import EquieffortError, ParameterError
@@ -63,7 +66,12 @@ def forest():
 def saved(forest):
     """Models as files, each written once: a file that was read before is not tried in a child process again."""
     nearest = KNeighborsClassifier(3).fit(town()[SEEN], decided(town()))
-    return {"forest": skops.io.dumps(forest), "nearest": skops.io.dumps(nearest)}
+    network = MLPClassifier((3,), max_iter=5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        network.fit(town()[SEEN], decided(town()))
+    models = {"forest": forest, "nearest": nearest, "network": network}
+    return {name: skops.io.dumps(model) for name, model in models.items()}
 
 
 @pytest.fixture
@@ -113,11 +121,13 @@ def by_hand(solver, model) -> ee.Audit:
         ),
         ("solver: {kind: branch_and_bound, node_limit: null}", ee.BranchAndBound(node_limit=None)),
         ("solver: milp", ee.Milp()),
+        ("solver: {kind: linear_search, gap: 1e-7, node_limit: 9, time_limit: null}", ee.LinearSearch(1e-7, None, 9)),
         ("solver: {kind: milp, gap: 1e-4, time_limit: 3}", ee.Milp(1e-4, 3.0)),
         ("solver: spatial_branch_and_bound", ee.SpatialBranchAndBound()),
         ("solver: {kind: spatial_branch_and_bound, gap: 0.001, node_limit: 50}", ee.SpatialBranchAndBound(0.001, 50)),
         ("solver: search", ee.Search(random_state=5)),
         ("solver: {kind: search, budget: 100}", ee.Search(100, random_state=5)),
+        ("solver: {kind: search, time_limit: 3}", ee.Search(random_state=5, time_limit=3.0)),
     ],
 )
 def test_the_solver_is_that_of_python(line, expected):
@@ -219,10 +229,10 @@ def test_the_estimate_shows_the_solver_with_its_limits_and_the_equations(made):
         ("solver: {kind: branch_and_bond}", "SPEC_VALUE", (11, 16), "Did you mean 'branch_and_bound'?"),
         ("solver: {kind: milp, node_limit: 5}", "SPEC_KEY", (11, 22), "solver.node_limit has no effect under kind"),
         (
-            "solver: {kind: spatial_branch_and_bound, time_limit: 5}",
+            "solver: {kind: search, node_limit: 5}",
             "SPEC_KEY",
-            (11, 42),
-            "it belongs to 'auto', 'branch_and_bound' and",
+            (11, 24),
+            "it belongs to 'auto', 'linear_search', 'branch_and_bound' and",
         ),
         ("solver: {kind: spatial_branch_and_bound, nodelimit: 5}", "SPEC_KEY", (11, 42), "Did you mean 'node_limit'?"),
         ("solver: {kind: spatial_branch_and_bound, gap: 0}", "SPEC_VALUE", (11, 47), "must be a number above 0."),
@@ -262,6 +272,11 @@ def test_wrong_solvers_have_a_place(made, line, code, at, says):
             "nearest",
             "The solver spatial_branch_and_bound cannot solve this. The classifier cannot be read",
         ),
+        (
+            "{kind: branch_and_bound, gap: 0}",
+            "network",
+            "The solver branch_and_bound cannot solve this. gap: 0 cannot be proven for a network with hidden layers",
+        ),
     ],
 )
 def test_a_solver_that_does_not_fit_is_refused_where_it_is_named(made, how, solver, model, says):
@@ -292,7 +307,7 @@ def test_too_many_ways_to_act_for_the_declared_solver(tmp_path):
         assert caught.value.what.startswith("line 21, column 9: solver: There are 8,192 ways")
         assert "solver: auto" in caught.value.fix
     auto = parse_spec(text.replace("solver: linear_exact", "solver: {kind: auto, time_limit: 7}"), folder=tmp_path)
-    assert estimate(prepare(auto)).solver == ee.Milp(time_limit=7.0)
+    assert estimate(prepare(auto)).solver == ee.LinearSearch(time_limit=7.0)
 
 
 # -- limits for whichever solver is chosen -----------------------------------------------------------------------------
@@ -328,13 +343,13 @@ class Somebodys(ee.Search):
     [
         (ee.BranchAndBound(time_limit=None, node_limit=4), "branch_and_bound (gap 1e-06, no time_limit, node_limit 4)"),
         (ee.Milp(gap=np.float64(0.5), time_limit=3), "milp (gap 0.5, time_limit 3)"),
-        (ee.Search(60, random_state=5), "search (budget 60)"),
+        (ee.Search(60, random_state=5), "search (budget 60, time_limit 10)"),
         (Somebodys(), "Somebodys"),
     ],
     ids=repr,
 )
 def test_a_solver_is_told_by_what_a_spec_calls_it_also_when_it_was_saved(solver, words):
-    used = SolverUsed.of(solver, "Since.")
+    used = SolverUsed.of(solver, ee.solvers.Grounds("caller"))
     saved = json.loads(json.dumps(Provenance(solver=used).to_dict()))
     assert solver_words(used) == solver_words(Provenance.from_dict(saved).solver) == words
 

@@ -8,6 +8,7 @@ from equieffort.testing import check_solver
 RUNS = {
     "trees": (ee.BranchAndBound(time_limit=None), ["tree", "forest", "boosted"], 5, 100),
     "networks": (ee.BranchAndBound(time_limit=None), ["network"], 5, 100),
+    "linear search": (ee.LinearSearch(time_limit=None), ["linear"], 12, 100),
     "programs": (ee.Milp(), ["linear", "tree"], 5, 100),
     "bent, linear": (ee.SpatialBranchAndBound(), ["linear"], 4, 0),
     "bent, forest": (ee.SpatialBranchAndBound(), ["forest"], 4, 1010),

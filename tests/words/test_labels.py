@@ -45,6 +45,77 @@ def made(labels) -> ee.Audit:
     return ee.audit(model, people, schema=schema, scm=[("qqincome", "qqsavings")], subgroups={"poor": "qqincome < 45"})
 
 
+def strict(**income) -> ee.Audit:
+    """A world of orders, prices and rules, which stand in the way of some."""
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"qqsex": rng.choice(["qq-f", "qq-m"], 200), "qqincome": rng.normal(30, 8, 200).round(1)})
+    people["qqschool"], people["qqhome"] = rng.choice(["qqn", "qqb", "qqm"], 200), rng.choice(["qqo", "qqr"], 200)
+    points = people["qqincome"] / 8 + 1.2 * (people["qqschool"] == "qqm") + 0.6 * (people["qqschool"] == "qqb")
+    points += people["qqhome"] == "qqo"
+    encode = make_column_transformer((OneHotEncoder(), ["qqschool", "qqhome"]), remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression(max_iter=2000)).fit(
+        people.iloc[:, 1:], points > points.quantile(0.6)
+    )
+    features = {
+        "qqincome": ee.Feature("actionable", direction="up", **income),
+        "qqschool": ee.Feature(
+            "actionable", order=["qqn", "qqb", "qqm"], upper="qqb", direction="up", steps=True, weight=2
+        ),
+        "qqhome": ee.Feature("actionable", prices={("qqr", "qqo"): 0.4}),
+    }
+    labels = {
+        "groups": LABELS["groups"],
+        "features": {"qqsex": "sex", "qqincome": "yearly income", "qqschool": "schooling", "qqhome": "housing"},
+        "levels": {"qqschool": {"qqn": "none", "qqb": "BA", "qqm": "MA"}, "qqhome": {"qqo": "owner", "qqr": "tenant"}},
+    }
+    schema = ee.Schema(
+        sensitive="qqsex", protected="qq-f", favourable=True, features=features, labels=labels,
+        rules=["if qqhome = 'qqo' then qqincome >= 25", ee.Forbidden("qqschool", [("qqn", "qqm")]), "qqincome < 90"],
+    )  # fmt: skip
+    return ee.audit(model, people, schema=schema, scm=[])
+
+
+@pytest.fixture(scope="module")
+def orders() -> ee.Audit:
+    return strict(max_increase=4).with_notions()
+
+
+def letters_of(audit: ee.Audit, folder) -> str:
+    audit.letters(folder, format="md")
+    return "\n".join(path.read_text("utf-8") for path in folder.glob("*.md"))
+
+
+STRICT = {
+    "everybody explained": lambda audit, folder: "\n".join(str(audit.explain(k)) for k in range(200)),
+    "letters": letters_of,
+    "limits": lambda audit, folder: words(audit.plot.limits().svg),
+    "notions": lambda audit, folder: words(audit.plot.notions().svg) + str(audit.provenance.notions),
+    "responsiveness": lambda audit, folder: words(audit.plot.responsiveness().svg),
+    "equality of effort": lambda audit, folder: str(audit.equality_of_effort("qqincome")),
+    "what if": lambda audit, folder: str(ee.compare_audits(audit, strict(max_increase=8))),
+}
+
+
+@pytest.mark.parametrize("what", STRICT)
+def test_orders_prices_rules_and_reasons_are_told_in_labels(orders, what, tmp_path):
+    text = STRICT[what](orders, tmp_path / "letters")
+    assert "qq" not in text, [line for line in text.splitlines() if "qq" in line][:5]
+    assert "yearly income" in text
+    if what == "letters":
+        assert "upper limit BA" in text
+
+
+def test_the_report_of_orders_prices_and_rules_is_told_in_labels(orders):
+    page = words(render(orders))
+    # Remarks about the table keep its names.
+    told = [line for line in page.splitlines() if "qq" in line and "Outside the declared" not in line]
+    assert not [line for line in told if "No edge of the graph" not in line], told
+    assert "none < BA < MA" in page
+    assert "tenant to owner of 0.4" in page
+    assert "schooling must not change from none to MA" in page
+    assert "if housing = owner then yearly income >= 25" in page
+
+
 @pytest.fixture(scope="module")
 def audit() -> ee.Audit:
     return made(LABELS)
@@ -134,6 +205,28 @@ def test_groups_of_several_columns_are_called_by_all_their_values():
     assert groups.name("m & 0") == "sex = men and youth = 0"
 
 
+def test_a_group_that_is_a_whole_number_is_named_with_its_point_or_without():
+    """A column of 0 and 1 is of floats once a cell is empty, or in a Stata file: 1.0 is the 1 that people write."""
+    people = pd.DataFrame({"sex": ["f", "f", "m", "m"], "young": [1.0, 0.0, 1.0, 0.0]})
+    for key in (1, 1.0, "1", "1.0"):
+        schema = ee.Schema(sensitive="young", protected=1, favourable=1, labels={"groups": {key: "the young"}})
+        groups = Groups.of(people, schema)
+        schema.names.check(people.columns, groups.labels)
+        assert (groups.people("1.0"), groups.people("0.0")) == ("the young", "people with young = 0.0")
+    schema = ee.Schema(
+        sensitive=["sex", "young"], protected=("f", 1), reference=("m", 0), favourable=1,
+        labels={"groups": {("f", 1): "young women"}},
+    )  # fmt: skip
+    groups = Groups.of(people, schema)
+    schema.names.check(people.columns, groups.labels)
+    assert groups.people("f & 1.0") == "young women"
+    # Where 1 and 1.0 are texts, they are two groups, and one name would be read as that of both.
+    texts = people.assign(young=["1", "1.0", "1", "1.0"])
+    schema = ee.Schema(sensitive="young", protected="1", favourable=1, labels={"groups": {"1": "the young"}})
+    with pytest.raises(SchemaError, match=r"there is a group '1\.0' too"):
+        schema.names.check(texts.columns, Groups.of(texts, schema).labels)
+
+
 @pytest.mark.parametrize(
     ("labels", "says"),
     [
@@ -141,6 +234,8 @@ def test_groups_of_several_columns_are_called_by_all_their_values():
         ({"features": {"qqincom": "income"}}, "Did you mean 'qqincome'?"),
         ({"groups": {"f": "women"}}, "labels.groups names 'f', which is no group"),
         ({"levels": {"job": {"a": "b"}}}, "labels.levels names 'job', which is no column"),
+        ({"levels": {"qqjob": {"qqaa": "b"}}}, "names 'qqaa', which is no level of 'qqjob'. Did you mean 'qqa'?"),
+        ({"levels": {"qqincome": {"much": "b"}}}, "labels.levels names 'much', which is no level of 'qqincome'"),
         ({"features": {"qqincome": "qqsavings"}}, "the name of something else"),
         ({"group": {}}, "labels has no part 'group'"),
         ({"groups": {"qq-f": 3}}, "no name that can be read"),

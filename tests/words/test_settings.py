@@ -100,7 +100,11 @@ def test_errors_and_warnings_keep_what_they_are():
     assert caught.value.line == 3
     assert pickle.loads(pickle.dumps(caught.value)).line == 3
     told = reworded(EquieffortWarning("DATA_EXTRA_COLUMNS", "X", Setting("without unused columns")))
-    assert (told.code, told.what, told.fix) == ("DATA_EXTRA_COLUMNS", "X", "Nothing need be done if that is meant.")
+    assert (told.code, told.what, told.fix) == (
+        "DATA_EXTRA_COLUMNS",
+        "X",
+        "Give them the role unused under features if that is meant.",
+    )
 
 
 def test_who_was_told_once_is_not_told_otherwise():

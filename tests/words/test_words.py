@@ -30,13 +30,16 @@ def test_one_fact_has_a_sentence_for_each_audience():
     assert told(fact, "spec") == f"{first}; write features.pay.upper in the spec to allow more; now 8)."
     assert told(fact, "report") == f"{first})."
     late = Termination(Ending.TIME, bound=0.98765, argument="time_limit", limit=10.0)
-    known = "10 s passed, the limit; no action was found"
+    known = "10 s of CPU passed, the limit; no action was found"
     assert told(late) == f"{known}, and no action costs less than 0.987; raise time_limit."
     assert (
         told(late, "spec")
         == f"{known}, and no action costs less than 0.987; raise time_limit under solver in the spec."
     )
     assert told(late, "report") == f"{known}."
+    assert told(Termination(Ending.WALL_TIME, limit=100.0)).startswith(
+        "100 s passed on the clock, the limit; no action"
+    )
 
 
 NAMES = st.text(max_size=4)

@@ -10,6 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import equieffort as ee
+from equieffort.data.frames import number
 from equieffort.errors import EquieffortWarning
 from equieffort.report import model_card, render
 from equieffort.world.giveaways import Giveaway, giveaways, sentinels
@@ -242,3 +243,18 @@ def test_an_ordinary_table_is_not_suspected(loans):
     assert done.exit_code == 0, done.output
     assert "Check first" not in done.output
     assert "SURROGATE_PERFECT" not in done.output
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_value_at_an_end_that_nearly_tells_the_decision_is_found(sign):
+    """A time that is full for one decision alone; a score from which decisions were made is none."""
+    frame = people()
+    late = np.where(DECIDED == "refused", 52, np.arange(200) % 50)
+    late[np.flatnonzero(DECIDED == "granted")[:2]] = 52
+    frame["week"] = sign * late
+    (found,) = giveaways(frame, list(frame), DECIDED)
+    assert (found.feature, found.code, found.values, found.n) == ("week", "DATA_COPIES_OUTCOME", (52.0 * sign,), 2)
+    assert f"whether it is {number(52.0 * sign)} goes with the decision for all but 2 of 200 people" in found.what
+    late[np.flatnonzero(DECIDED == "granted")[:30]] = 52
+    assert giveaways(frame.assign(week=sign * late), list(frame), DECIDED) == []
+    assert giveaways(frame, list(frame)) == []

@@ -1,10 +1,14 @@
 """Levels in an order and prices from level to level, as they are declared."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import equieffort as ee
 from equieffort.data.frames import Encoding, is_ordered
@@ -38,7 +42,11 @@ def refused(code: str, words: str, **said: object) -> None:
         ("SCHEMA_WEIGHT", "from 'rent' to 'own' is -1", {"prices": {("rent", "own"): -1}}),
         ("SCHEMA_WEIGHT", "not a positive number", {"prices": {"rent": {"own": 0.0}}}),
         ("SCHEMA_WEIGHT", "not a positive number", {"prices": {("rent", "own"): math.nan}}),
-        ("SCHEMA_WEIGHT", "not a positive number", {"prices": {("rent", "own"): math.inf}}),
+        ("SCHEMA_WEIGHT", "not a positive number", {"prices": {("rent", "own"): -math.inf}}),
+        ("SCHEMA_WEIGHT", "from 'rent' to 'own' is -1",
+         {"prices": pd.DataFrame({"own": [-1.0]}, index=["rent"])}),
+        ("SCHEMA_LEVELS", "to itself", {"prices": pd.DataFrame({"own": [2.0, 1.0]}, index=["rent", "own"])}),
+        ("SCHEMA_LEVELS", "two rows named 'rent'", {"prices": pd.DataFrame({"own": [2.0, 1.0]}, index=["rent"] * 2)}),
         ("SCHEMA_WEIGHT", "not a positive number", {"prices": {("rent", "own"): "2"}}),
         ("PARAMETER", "steps is the text 'yes'", {"steps": "yes"}),
         ("SCHEMA_LEVELS", "names 'phd', which is none of its levels", {"order": ORDER, "lower": "phd"}),
@@ -50,6 +58,30 @@ def refused(code: str, words: str, **said: object) -> None:
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(code, words, said):
     refused(code, words, **said)
+
+
+def test_a_matrix_of_prices_is_a_table_of_prices_with_gaps_for_what_nobody_can_do():
+    """Rows are where people are, columns where they go; from own there is no way back to rent."""
+    table = pd.DataFrame(
+        [[0.0, 2.0, 0.5], [np.nan, 0.0, np.inf], [1.0, 1.5, np.nan]], index=["rent", "own", "kin"],
+        columns=["rent", "own", "kin"],
+    )  # fmt: skip
+    priced = ee.Feature("actionable", prices=table)
+    schema = ee.Schema(sensitive="g", protected="f", favourable=1, features={"home": priced})
+    assert schema.features["home"].prices == {
+        ("rent", "own"): 2.0, ("rent", "kin"): 0.5, ("kin", "rent"): 1.0, ("kin", "own"): 1.5,
+    }  # fmt: skip
+    assert schema.rules == (ee.Forbidden("home", [("own", "rent"), ("own", "kin")]),)
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert replace(schema, features={"home": replace(priced, weight=2.0)}).rules == schema.rules
+
+    X = pd.DataFrame({"home": ["rent", "own", "kin"] * 4, "g": ["f", "m"] * 6})
+
+    model = make_pipeline(OneHotEncoder(), DecisionTreeClassifier()).fit(X[["home"]], 1 * (X["home"] == "rent"))
+    scm = ee.StructuralCausalModel([], nodes=["home"]).fit(X)
+    found = ee.solve(ee.RecourseProblem.of(model, X, schema=schema, scm=scm), X).frame()
+    assert found["status"][:3].tolist() == ["not_needed", "infeasible", "optimal"]
+    assert found["cost"][2] == 1.0
 
 
 @pytest.mark.parametrize("said", [{"steps": True, "order": ORDER}, {"prices": {("a", "b"): 1.0}}])

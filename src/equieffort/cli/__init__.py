@@ -18,7 +18,9 @@ from equieffort.cli.monitor import monitor
 from equieffort.cli.notions import notions
 from equieffort.cli.reading import check, diff, power, report, subgroups
 from equieffort.cli.streams import run
+from equieffort.cli.usage import Command
 from equieffort.cli.verifying import verify
+from equieffort.cli.warm_up import warm_up
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -47,9 +49,9 @@ def equieffort(
 
 
 for command in (
-    init, audit, check, report, explain, verify, notions, subgroups, diff, monitor, power, demo, schema, paper
+    init, audit, check, report, explain, verify, notions, subgroups, diff, monitor, power, demo, schema, paper, warm_up
 ):  # fmt: skip
-    app.command()(guarded(command))
+    app.command(cls=Command)(guarded(command))
 
 
 def main() -> None:

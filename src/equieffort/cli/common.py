@@ -24,7 +24,7 @@ EQUAL, UNEQUAL, BAD_INPUT, INCOMPLETE, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4
 EXIT = {"equal": EQUAL, "unequal": UNEQUAL, "inconclusive": INCONCLUSIVE}
 """The exit code of each outcome of a verdict."""
 
-BROKEN_OFF = frozenset({"RUN_CHANGED", "RUN_WRITE"})
+BROKEN_OFF = frozenset({"RUN_CHANGED", "RUN_WRITE", "RUN_WORKERS", "RUN_MEMORY"})
 """Codes of errors that are not the input's fault: the run is incomplete."""
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
@@ -39,6 +39,8 @@ UnsafePickle = Annotated[
 ELSEWHERE = "Make room or choose another folder with -o, and run again."
 SETTINGS = {"debug": False}
 """What the options before the command say; set anew by each call."""
+KEPT: dict[str, Path] = {}
+"""The folder of the checkpoint that the command keeps, if it does; set anew by each call."""
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
@@ -50,6 +52,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             "debug": bool(SETTINGS["debug"] or options.get("debug")),
             "quiet": bool(options.get("quiet")),
         }
+        KEPT.clear()
         with warnings.catch_warnings():
             warnings.simplefilter("always", EquieffortWarning)
             warnings.showwarning = lambda message, *_, **__: tell_warning(message, settings)
@@ -70,9 +73,12 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 def _explained(error: BaseException) -> tuple[int, str]:
     """The exit code and the words for what went wrong."""
     if isinstance(error, EquieffortError):
-        return INCOMPLETE if error.code in BROKEN_OFF else BAD_INPUT, str(reworded(error))
+        broken_off = error.code in BROKEN_OFF
+        hint = f"\n  {_to_go_on()}" if broken_off and error.code != "RUN_CHANGED" and _is_kept() else ""
+        return INCOMPLETE if broken_off else BAD_INPUT, str(reworded(error)) + hint
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, f"\nInterrupted: the run is not finished. To start it again: {command_line()}"
+        again = _to_go_on() if _is_kept() else f"To start it again: {command_line()}"
+        return INTERRUPTED, f"\nInterrupted: the run is not finished. {again}"
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return INCOMPLETE, str(_lost("A file that the run needs on the way", error))
     if isinstance(error, MemoryError):
@@ -81,6 +87,18 @@ def _explained(error: BaseException) -> tuple[int, str]:
         f"The run broke off: {type(error).__name__}: {sentence(error)}\n"
         "  How to fix it: This looks like a fault of equieffort; run again with --debug and report it."
     )
+
+
+def _is_kept() -> bool:
+    """Whether parts of the run are in a checkpoint."""
+    from equieffort.data.regular import is_file
+
+    return any(is_file(folder / "checkpoint.json") or any(folder.glob("_part-*.json")) for folder in KEPT.values())
+
+
+def _to_go_on() -> str:
+    folder = next(iter(KEPT.values()))
+    return f"What is finished is kept in {folder}. To go on: {command_line(resume=True)}"
 
 
 def tell(text: str) -> None:
@@ -108,9 +126,14 @@ def tell_warning(message: Warning | str, settings: dict[str, Any]) -> None:
 
 
 class Outputs:
-    """Files to be written, checked before any work: folders exist, nothing is in the way, no input is overwritten."""
+    """Files to be written, checked before any work: nothing is in the way, no input is overwritten.
 
-    def __init__(self, out: Path, suffixes: Iterable[str], *, inputs: Iterable[Path | None] = ()) -> None:
+    A folder that is not there is made, unless `look` says to look only: then it is seen whether it could be.
+    """
+
+    def __init__(
+        self, out: Path, suffixes: Iterable[str], *, inputs: Iterable[Path | None] = (), look: bool = False
+    ) -> None:
         stem = out.with_suffix("") if out.suffix in (".audit", ".html") else out
         self.paths = {suffix: stem.with_name(stem.name + suffix) for suffix in suffixes}
         taken = {path.resolve() for path in inputs if path is not None}
@@ -121,7 +144,9 @@ class Outputs:
                     f"The output {str(path)!r} would overwrite an input.",
                     fix="Give another name with -o.",
                 )
-            check_writable(path)
+            check_writable(path, make=True)
+        if not look:
+            make_folder(out.parent)
 
     def __getitem__(self, suffix: str) -> Path:
         return self.paths[suffix]
@@ -130,9 +155,25 @@ class Outputs:
         return suffix in self.paths
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before anything is computed."""
+def make_folder(folder: Path) -> None:
+    """Make a folder that is not there, and those above it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(
+            "OUTPUT",
+            f"The folder {str(folder)!r} cannot be made: {sentence(error.strerror or error)}",
+            fix="Write elsewhere with -o.",
+        ) from error
+
+
+def check_writable(path: Path, *, make: bool = False) -> None:
+    """Refuse a file that cannot be written, before anything is computed; with `make` its folder may be made later."""
     folder = path.parent
+    if make:
+        folder = next(one for one in (folder, *folder.parents) if one.exists())
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError("OUTPUT", f"{str(folder)!r} is no folder.", fix="Write elsewhere with -o.")
     if not folder.is_dir():
         raise ParameterError(
             "OUTPUT", f"The folder {str(folder)!r} does not exist.", fix="Create it, or write elsewhere with -o."
@@ -151,6 +192,16 @@ def check_writable(path: Path) -> None:
             f"The folder {str(folder)!r} cannot be written to: {sentence(error.strerror or error)}",
             fix="Write elsewhere with -o.",
         ) from error
+
+
+def check_folder(path: Path, *, make: bool = False) -> None:
+    """Refuse a folder that cannot be made or written into, before anything is computed.
+
+    With `make` the folder above it may be made later too.
+    """
+    if path.exists() and not path.is_dir():
+        raise ParameterError("OUTPUT", f"{str(path)!r} is no folder.", fix="Give another folder with --checkpoint.")
+    check_writable((path if path.is_dir() else path.parent) / f"{path.name}.probe", make=make)
 
 
 def aside(path: Path) -> AbstractContextManager[Path]:
@@ -172,8 +223,9 @@ def write(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8", newline="")
 
 
-def command_line() -> str:
-    """The command as it was typed, for the report."""
+def command_line(*, resume: bool = False) -> str:
+    """The command as it was typed, for the report; a run that goes on has the same report as one that need not."""
     import shlex
 
-    return shlex.join(["equieffort", *sys.argv[1:]])
+    words = [word for word in sys.argv[1:] if word != "--resume"]
+    return shlex.join(["equieffort", *words, *(["--resume"] if resume else [])])

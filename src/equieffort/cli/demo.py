@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,9 +48,6 @@ def demo(
     """Audit example data; writes OUT.audit and OUT.html. Ends with 0 whatever the verdict is."""
     from equieffort.report import render
 
-    with suppress(OSError):
-        # What stands in the way is told by the check that follows.
-        out.parent.mkdir(parents=True, exist_ok=True)
     outputs = Outputs(out, (".audit", ".html"))
     with reporter() as progress:
         progress("auditing", 0, 1)
@@ -71,8 +68,9 @@ def _german() -> Shown:
     from equieffort.datasets import german_credit
     from equieffort.effort.neighbours import Nearest
     from equieffort.paper.extras import german_audit
+    from equieffort.world.labels import Labels
 
-    made = german_audit(neighbourhood=Nearest(quantile=0.2))
+    made = german_audit(neighbourhood=Nearest(quantile=0.2), labels=Labels(groups={"female": "women", "male": "men"}))
     asked = "German credit: must women work harder than men to be called a good risk?"
     return asked, made, german_credit("paper")[1], ["amount"]
 
@@ -112,19 +110,28 @@ def _adult(model: Trees) -> Shown:
     encode = make_column_transformer((OneHotEncoder(sparse_output=False), texts), remainder="passthrough")
     classifier = make_pipeline(encode, trees).fit(setting.X, setting.y)
     people = setting.X.sample(ADULTS, random_state=0)
-    made = ee.audit(classifier, people, schema=setting.schema, scm=setting.scm, neighbourhood=ee.Nearest(quantile=0.2))
+    schema = replace(setting.schema, labels=ee.Labels(groups={"Female": "women", "Male": "men"}))
+    made = ee.audit(classifier, people, schema=schema, scm=setting.scm, neighbourhood=ee.Nearest(quantile=0.2))
     asked = f"Adult census income: must women work harder than men to be expected above 50,000 ({model.value})?"
     return asked, made, setting.y.loc[people.index], ["education_num", "hours_per_week"]
 
 
 def _curve(made: Audit) -> str:
     from equieffort.exports import text_table
+    from equieffort.world.groups import group_name
 
-    shown = ["group", "against", "quantile", "acr", "acr_low", "acr_high", "nu", "n_undefined"]
-    return (
-        "ACR among the people nearest to each refused person: ratio of means, 95 % confidence limits over people,\n"
-        f"and about how many people it rests on (nu)\n{text_table(made.curve()[shown])}"
-    )
+    frame, parts = made.curve(), []
+    for group, against, columns in dict.fromkeys(
+        (found.comparison.group, found.comparison.against, found.comparison.columns) for found in made.verdict.findings
+    ):
+        rows = frame[(frame["group"] == group) & (frame["against"] == against)]
+        shown = rows[["quantile", "acr", "acr_low", "acr_high", "nu", "n_undefined"]].round(2)
+        parts.append(
+            f"{group_name(group, columns)} against {group_name(against, columns)}, among the share (quantile) of all "
+            "people nearest to each refused person:\nratio of average efforts (ACR), its 95 % interval, and about how "
+            f"many people it rests on (nu)\n{text_table(shown)}"
+        )
+    return "\n\n".join(parts)
 
 
 def _examples(made: Audit) -> str:

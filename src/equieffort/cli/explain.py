@@ -53,7 +53,7 @@ def explain(
         return
     _check_asked(row, everybody, out, {"--format": form, "--template": template, "--overwrite": overwrite or None})
     made = open_audit(file)
-    named = None if row is None else _label(made, row, file.name)
+    named = None if row is None else row_label(made, row, file.name)
     if out is None:
         typer.echo(str(made.explain(named, alternatives=alternatives)))
         return
@@ -76,7 +76,11 @@ def _check_asked(row: str | None, everybody: bool, out: Path | None, letters: di
         what = "Nobody is named." if row is None else "--row names one person and --all everybody."
         raise ParameterError("PARAMETER", what, fix="Give --row ID for one person, or --all -o FOLDER for letters.")
     if out is None and everybody:
-        raise ParameterError("OUTPUT", "--all writes a letter a person.", fix="Name a folder for them with -o.")
+        raise ParameterError(
+            "OUTPUT",
+            "--all writes a letter to each refused person, and no folder is named for them.",
+            fix="Name a folder for them with -o.",
+        )
     if out is None and (given := [name for name, value in letters.items() if value is not None]):
         raise ParameterError("PARAMETER", f"{given[0]} is about letters.", fix="Name a folder for them with -o.")
 
@@ -94,9 +98,22 @@ def _write_template(path: Path, *, overwrite: bool) -> None:
     typer.echo(f"Wrote {path}")
 
 
-def _label(made: Audit, row: str, name: str) -> Any:
-    """The label as it is in the file: a number where rows are counted. "00103" is a name, never the number 103."""
-    index = made.recourse.index
+def row_label(made: Audit, row: str, name: str) -> Any:
+    """The label as it is in the file: a number where rows are counted. "00103" is a name, never the number 103.
+
+    Of people in parts the number, found by their id where a column names them.
+    """
+    from equieffort.recourse.part_source import PartsSource
+
+    index, source = made.recourse.index, made.recourse.source
+    if isinstance(source, PartsSource) and source.id is not None:
+        if (found := source.row_called(row)) is None:
+            raise DataError(
+                "DATA_UNKNOWN_ROW",
+                f"Nobody in {name!r} has the id {row!r}.",
+                fix=f"Give an id as the column {source.id!r} of the parts has it.",
+            )
+        return found
     if index.dtype.kind not in "iu":
         if row not in index:
             names = [str(one) for one in index]
@@ -108,7 +125,16 @@ def _label(made: Audit, row: str, name: str) -> Any:
                 fix=f"Give an id as the id column has it; the first are {listed(names[:5])}. Rows are not counted.",
             )
         return row
-    if not re.fullmatch(r"0|-?[1-9][0-9]*", row) or int(row) not in index:
+    is_number = re.fullmatch(r"0|-?[1-9][0-9]*", row) is not None
+    file = made.provenance.data
+    if is_number and int(row) not in index and file is not None and 0 <= int(row) < file.rows:
+        raise DataError(
+            "DATA_UNKNOWN_ROW",
+            f"Person {row} is in the data but not in {name!r}: they left the audit, since a value that it needs is "
+            "missing.",
+            fix="Fill in what is missing and audit again, or ask about somebody else.",
+        )
+    if not is_number or int(row) not in index:
         raise DataError(
             "DATA_UNKNOWN_ROW",
             f"{row!r} is nobody's number in {name!r}, where people are numbered from {label(index[0])} to "

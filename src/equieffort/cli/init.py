@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 REMARKS = {
     "copy": "tells the decision: was it written down after it?",
+    "end": "nearly tells the decision: was it written down after it?",
     "person": "different in every row: a name or number of the person?",
     "constant": "the same in every row",
     "sentinel": "the extreme value is far from all others: a code for what is not known?",
@@ -160,9 +161,11 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         "use_sensitive: false",
         "",
         "# What causes what, as [cause, effect]: an action on a cause moves its effects too. Nothing is assumed.",
+        "# Effects follow learned linear equations; a column of 0 and 1 stays 0 or 1 with an equation of levels:",
+        "# graph: {edges: [[age, owner]], equations: {owner: {kind: ordinal}}}",
         "graph: []",
         "",
-        *_one_hot(spread),
+        *_one_hot(spread, table, told),
         "# actionable: people may change it (direction: up or down; lower, upper, max_increase, max_decrease, weight)",
         "# mutable: it only follows its causes; immutable: it must not move; unused: it is no feature, such as the",
         "# decision, a name or a date. plausible: [low, high] limits any value, however it came about.",
@@ -201,19 +204,27 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
     return "\n".join(lines)
 
 
-def _one_hot(spread: OneHot) -> list[str]:
-    """Columns of 0 and 1 that look like one category each."""
-    if not spread:
-        return []
+def _one_hot(spread: OneHot, table: pd.DataFrame, told: set[str | None]) -> list[str]:
+    """Columns of 0 and 1 that look like one category each; as comments those whose names do not say so."""
+    from equieffort.data.one_hot import neighbours_that_share
+
+    nameless = neighbours_that_share(table.drop(columns=[name for name in told if name is not None]))
     lines = [
         "# Columns of 0 and 1 of which never two are 1: taken as one category each, level: column. A level without a",
         "# column (null) is that of people with none of them: give it its name. Delete what is no category.",
         "one_hot:",
-    ]
+    ] * bool(spread)
     for name, levels in spread.categories.items():
         pairs = (f"{word(level)}: {'null' if column is None else word(column)}" for level, column in levels.items())
         lines.append(f"  {word(name)}: {{{', '.join(pairs)}}}")
-    return [*lines, ""]
+    if nameless:
+        lines += [
+            "# Of these columns exactly one is 1 in every row. If they are one category, name it instead of NAME, and",
+            "# under features in the place of its columns:",
+            *(["# one_hot:"] if not spread else []),
+            *(f"#   NAME: [{', '.join(map(word, names))}]" for names in nameless),
+        ]
+    return [*lines, ""] if lines else []
 
 
 def word(value: Any) -> str:
@@ -252,7 +263,8 @@ def _missing(table: pd.DataFrame) -> list[str]:
     rows = int(table.isna().any(axis=1).sum())
     lines = [f"  #   {word(name)}: {many(count, 'cell is', 'cells are')} empty" for name, count in empty.items()]
     return [
-        f"  # {many(rows, 'row has', 'rows have')} an empty cell. drop leaves out whoever lacks what the audit uses;",
+        f"  # {many(rows, 'row has', 'rows have')} an empty cell. drop leaves out whoever lacks what the audit uses,",
+        "  # but not whoever lacks the sensitive column alone: they stay, as a group called unknown;",
         "  # model lets a saved model decide on them; error refuses the table until the cells are filled.",
         *lines,
         "  missing: FILL_IN",
@@ -314,10 +326,22 @@ def _values(column: pd.Series) -> str:
     from equieffort.data.frames import find_levels, is_ordered
 
     met = column.dropna().unique().tolist()
-    found = [level for level in find_levels(column) if level in met] if is_ordered(column) else sorted(met, key=str)
+    found = (
+        [level for level in find_levels(column) if level in met] if is_ordered(column) else sorted(met, key=_as_read)
+    )
     if len(found) <= MOST_VALUES:
         return ", ".join(map(word, found))
     return f"{', '.join(map(word, found[:3]))} and {len(found) - 3:,} more"
+
+
+def _as_read(value: Any) -> tuple[bool, float, str]:
+    """Numbers by their size, then text.
+
+    >>> sorted([10, "b", 9, "a"], key=_as_read)
+    [9, 10, 'a', 'b']
+    """
+    is_number = isinstance(value, int | float)
+    return not is_number, float(value) if is_number else 0.0, str(value)
 
 
 def _delimiter(data: Path, encoding: str) -> str:

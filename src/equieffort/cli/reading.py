@@ -153,6 +153,12 @@ def subgroups(
     cuts: Annotated[bool, typer.Option("--cuts", help='Also "at most" and "above" each cut of a number.')] = False,
     tau: Annotated[float, typer.Option(help="Ratios up to this are no inequality; 1: any is.")] = 1.0,
     epsilon: Annotated[float, typer.Option(help="Gaps of rd up to this are no inequality.")] = 0.0,
+    fewest: Annotated[
+        int, typer.Option(help="People a side from which on a subgroup is searched; fewer say less.", min=2)
+    ] = 50,
+    fewest_certified: Annotated[
+        int, typer.Option(help="People a side from which on a subgroup has a bound.", min=2)
+    ] = 200,
     rows: Annotated[int | None, typer.Option(help="At most so many subgroups in --json and files.", min=0)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
@@ -170,7 +176,7 @@ def subgroups(
         check_writable(out)
     found = open_audit(file).search_subgroups(
         measure.value, conditions=conditions, levels=levels, features=features or None, group=group, cuts=cuts, tau=tau,
-        epsilon=epsilon, adjust=adjust.value,
+        epsilon=epsilon, adjust=adjust.value, fewest=fewest, fewest_certified=max(fewest, fewest_certified),
     )  # fmt: skip
     if out is not None:
         if out.suffix.lower() in PICTURES:
@@ -199,7 +205,6 @@ def diff(
     """
     from equieffort.exports import plain, text_table
     from equieffort.results.comparison import compare_audits
-    from equieffort.world.labels import NO_LABELS, labels_of
 
     found = compare_audits(open_audit(before), open_audit(after), rescale=rescale)
     if not found.matched:
@@ -212,13 +217,9 @@ def diff(
     if as_json:
         typer.echo(as_json_text(plain(found.to_dict())))
     else:
-        shown = ["group", "role"]
-        for name in ("phi", "rho", "acr", "rd"):
-            shown += [f"{name}_before", f"{name}_after"]
-        names = next((labels_of(finding.comparison.columns) for finding in found.before.findings), NO_LABELS)
-        table = found.by_group[shown]
-        table = table.assign(group=[names.group(group) or group for group in table["group"]])
-        typer.echo(f"{found}\n\n{text_table(table)}")
+        groups = found.groups
+        kept = [f"{name}_{when}" for name in ("phi", "rho", "acr", "rd") for when in ("before", "after")]
+        typer.echo(f"{found}\n\n{text_table(groups[['group', 'role', *(key for key in kept if key in groups)]])}")
         if not found.same_units:
             typer.echo("With --rescale the second audit's actions are charged at the first one's prices.")
     raise typer.Exit(UNEQUAL if found.is_worse else EQUAL)

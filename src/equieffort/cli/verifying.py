@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 
 class OtherSolver(StrEnum):
-    """Solvers that give a second opinion."""
+    """Solvers that give a second opinion, and a grid, which needs none."""
 
     milp = "milp"
     branch_and_bound = "branch_and_bound"
-    spatial = "spatial"
+    linear_exact = "linear_exact"
+    linear_search = "linear_search"
+    spatial_branch_and_bound = "spatial_branch_and_bound"
     search = "search"
+    grid = "grid"
 
 
 def verify(
@@ -49,14 +52,14 @@ def verify(
     """
     from equieffort.data.inputs import read_table
     from equieffort.exports import plain
-    from equieffort.models.files.loaders import load_model
+    from equieffort.models.files.loaders import read_model
 
     made = open_audit(file)
     source, features = _reading(made.provenance, data)
     people = read_table(source)
     _check_model(made.provenance, model)
     trusted = list(made.provenance.model.trusted) if made.provenance.model is not None else []
-    classifier = load_model(model, unsafe_load_pickle=unsafe_load_pickle, trusted=trusted)
+    classifier, _ = read_model(model, unsafe_load_pickle=unsafe_load_pickle, trusted=trusted)
     found = made.verify(
         classifier, people, model_features=features, sample=(0 if oracle is None else 50) if sample is None else sample,
         oracle=None if oracle is None else oracle.value, random_state=seed,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,25 +22,41 @@ ALWAYS = 64 << 20
 """Bytes that any file may unpack to."""
 PLAIN = "iufbMm"
 """Kinds of arrays that are stored: numbers, flags and dates without time zone."""
+LEVEL, PIECE, WORTH = 1, 1 << 14, 0.85
+"""How tightly members are packed, since time counts more than the last tenth of the size; and when they are not."""
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def write_archive(path: Path, parts: Mapping[str, bytes]) -> None:
-    """Write the members; the same members are the same bytes."""
+def write_archive(path: Path, parts: Mapping[str, bytes | npt.NDArray[Any]], *, packed: bool = True) -> None:
+    """Write the members, bytes or arrays; the same members are the same bytes."""
+    sizes = [len(part) if isinstance(part, bytes) else part.nbytes for part in parts.values()]
     with zipfile.ZipFile(path, "w") as file:
-        for name, content in parts.items():
-            _member(file, name, content, zipfile.ZIP_DEFLATED)
-    if sum(map(len, parts.values())) > most_unpacked(path.stat().st_size):
+        for name, part in parts.items():
+            _member(file, name, part, None if packed else zipfile.ZIP_STORED)
+    if sum(sizes) > most_unpacked(path.stat().st_size):
         with zipfile.ZipFile(path, "w") as file:
-            for name, content in parts.items():
-                _member(file, name, content, zipfile.ZIP_STORED)
+            for name, part in parts.items():
+                _member(file, name, part, zipfile.ZIP_STORED)
 
 
-def _member(file: zipfile.ZipFile, name: str, content: bytes, method: int) -> None:
+def _member(file: zipfile.ZipFile, name: str, part: bytes | npt.NDArray[Any], method: int | None) -> None:
+    # Arrays become bytes one after the other, so that only one of them is held twice.
+    content = part if isinstance(part, bytes) else array_bytes(part)
     # A fixed date makes the same audit the same bytes.
     info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    info.compress_type = method
-    file.writestr(info, content)
+    info.compress_type = (
+        (zipfile.ZIP_DEFLATED if _shrinks(content) else zipfile.ZIP_STORED) if method is None else method
+    )
+    # Anything that has a length and can be read may be written.
+    file.writestr(info, cast("bytes", content), compresslevel=LEVEL)
+
+
+def _shrinks(content: bytes | memoryview) -> bool:
+    """Whether packing is worth its time, judged by pieces."""
+    if len(content) <= 4 * PIECE:
+        return True
+    starts = [len(content) * k // 4 for k in range(4)]
+    return sum(len(zlib.compress(content[at : at + PIECE], LEVEL)) for at in starts) < WORTH * 4 * PIECE
 
 
 def most_unpacked(size: int) -> int:
@@ -105,11 +122,17 @@ class Archive:
             raise ValueError(f"{name!r} holds flags that are neither true nor false")
         found = flat.reshape(shape, order="F" if by_column else "C")
         # In this machine's order of bytes, and writable as arrays are that were computed here.
-        return np.ascontiguousarray(found).astype(dtype.newbyteorder("="))
+        return np.array(found, dtype=dtype.newbyteorder("="), order="C")
 
 
-def array_bytes(array: npt.NDArray[Any]) -> bytes:
-    """An array as a member holds it."""
+def array_bytes(array: npt.NDArray[Any]) -> memoryview:
+    """An array as a member holds it: column by column, since the values of a column pack better side by side."""
     buffer = io.BytesIO()
-    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
-    return buffer.getvalue()
+    if array.ndim != 2 or array.dtype.hasobject:
+        np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+        return buffer.getbuffer()
+    # `np.save` would turn such an array a few rows at a time.
+    columns = np.asfortranarray(array)
+    np.lib.format.write_array_header_1_0(buffer, np.lib.format.header_data_from_array_1_0(columns))
+    buffer.write(columns.T.reshape(-1).view(np.uint8).data)
+    return buffer.getbuffer()

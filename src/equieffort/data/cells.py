@@ -8,7 +8,7 @@ Not certain are "1,000" (one or a thousand?), "12 %" (12 or 0.12?), "$5", "(5)" 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -30,44 +30,57 @@ _APART = f"{_SPACE}'\u2019"
 _SIGNS = dict.fromkeys(map(ord, "\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d"), "-") | {0xFF0B: "+"}
 """What is set for a minus in typography, and the wide plus."""
 _TELEPHONE = re.compile(r"\+[0-9]{8,}")
+_WHOLE = re.compile(r"[-+]?[0-9]+")
 
 
-def parse_cells(cells: Sequence[str], decimal: str = ".", text: bool = False) -> pd.Series:
-    """Cells of one column as whole numbers, or numbers, or else text; an empty cell is missing.
+def plain_numbers(words: Sequence[str], decimal: str = ".") -> list[str] | None:
+    """The words as Python writes numbers, empty ones as they are; None if one of them is not certainly a number.
 
-    >>> parse_cells(["1", "2"]).dtype, parse_cells(["1", ""]).dtype, parse_cells(["0,5", "-2"], ",").tolist()
-    (dtype('int64'), dtype('float64'), [0.5, -2.0])
-    >>> parse_cells(["NA", "00123"]).tolist(), parse_cells(["9007199254740993"]).tolist()
-    (['NA', '00123'], ['9007199254740993'])
-    >>> parse_cells(["+5", "1 000"]).tolist(), parse_cells(["12 %", "5 %"]).tolist()
-    ([5, 1000], ['12 %', '5 %'])
+    >>> plain_numbers(["+5", "", "1 000"]), plain_numbers(["5", "12 %"]), plain_numbers(["9007199254740993"])
+    (['+5', '', '1000'], None, None)
     """
-    codes, found = pd.factorize(np.asarray(cells, dtype=object))
-    words = [str(word) for word in found]
-    numbers = None if text else _numbers(words, decimal)
-    if numbers is not None:
-        return pd.Series(numbers[codes])
-    # A list lets pandas choose its own type of text, which differs between its versions.
-    return pd.Series(np.array([word or None for word in words], dtype=object)[codes].tolist())
+    pattern, found = _number(decimal), []
+    for word in words:
+        plain = _plain(word, pattern, decimal) if word else ""
+        # Many digits are cut before they are counted: a number of a million digits takes long to read.
+        if plain is None or (_WHOLE.fullmatch(plain) and (len(plain) > 40 or abs(int(plain)) > EXACT)):
+            return None
+        found.append(plain)
+    return found
 
 
-def _numbers(words: list[str], decimal: str) -> np.ndarray[Any, Any] | None:
-    """The words as numbers, NaN where they are empty; None if one of them is not certainly a number."""
+def values_of(plain: Sequence[str], *, whole: bool = True) -> np.ndarray[Any, Any]:
+    """What `plain_numbers` gave as whole numbers, or else, or if not `whole`, as numbers, NaN where they are empty.
+
+    >>> values_of(["5", "-2"]), values_of(["5", ""])
+    (array([ 5, -2]), array([ 5., nan]))
+    """
+    if whole and all(map(_WHOLE.fullmatch, plain)):
+        return np.array([int(word) for word in plain], dtype=np.int64)
+    return np.array([float(word or "nan") for word in plain])
+
+
+FLAGS = {"true": True, "false": False}
+
+
+def are_flags(words: Iterable[str]) -> bool:
+    """Whether all words are true or false in any case, as pandas writes them; some may be empty.
+
+    >>> are_flags(["True", "FALSE", ""]), are_flags(["true", "yes"]), are_flags([""])
+    (True, False, False)
+    """
     filled = [word for word in words if word]
-    if filled and all(map(_TELEPHONE.fullmatch, filled)):
-        return None
-    pattern = _number(decimal)
-    plain = [_plain(word, pattern, decimal) if word else "" for word in words]
-    if None in plain:
-        return None
-    known = [word or "" for word in plain]
-    whole = [word for word in known if re.fullmatch(r"[-+]?[0-9]+", word)]
-    # Many digits are cut before they are counted: a number of a million digits takes long to read.
-    if any(len(word) > 40 or abs(int(word)) > EXACT for word in whole):
-        return None
-    if known and len(whole) == len(known):
-        return np.array([int(word) for word in known], dtype=np.int64)
-    return np.array([float(word or "nan") for word in known])
+    return bool(filled) and all(len(word) <= 5 and word.lower() in FLAGS for word in filled)
+
+
+def are_telephones(words: Iterable[str]) -> bool:
+    """Whether all words are telephone numbers, which are names.
+
+    >>> are_telephones(["+442071234567", ""]), are_telephones(["+5"]), are_telephones([""])
+    (True, False, False)
+    """
+    filled = [word for word in words if word]
+    return bool(filled) and all(map(_TELEPHONE.fullmatch, filled))
 
 
 @cache

@@ -18,7 +18,9 @@ import pandas as pd
 
 from equieffort.data.stored import as_stored, coarse
 from equieffort.errors import DataError, SchemaError, Setting, Text, closest, label, listed, many, parts_of
-from equieffort.foundations.arguments import check_choice, refused
+from equieffort.foundations.arguments import check_choice, refused, shown
+from equieffort.foundations.arrays import Bools as Bools
+from equieffort.foundations.arrays import Floats as Floats
 from equieffort.foundations.saved import APART, as_fields, from_fields, is_scalar
 from equieffort.foundations.tolerances import unit_of
 
@@ -27,8 +29,6 @@ _bad_names = partial(DataError, "DATA_NO_NAMES")
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
 KINDS: tuple[Kind, ...] = ("continuous", "integer", "binary", "categorical")
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 ABSURD = 1e30
 """Values beyond this are taken for a slip: their squares no longer leave room for sums in double precision."""
@@ -46,10 +46,20 @@ def percent(share: float, digits: int = 1) -> str:
 def number(value: float) -> str:
     """A number as people read it: 1,234.5 rather than 1234.500000, and 1,000,000 rather than 1e+06.
 
-    >>> number(1234.5), number(0.1 + 0.2), number(25.0), number(2_500_000.0)
-    ('1,234.5', '0.3', '25', '2,500,000')
+    >>> number(1234.5), number(0.1 + 0.2), number(25.0), number(2_500_000.0), number(-0.0)
+    ('1,234.5', '0.3', '25', '2,500,000', '0')
     """
+    value += 0.0  # A negative zero becomes zero.
     return f"{value:,.0f}" if 999_999.5 <= abs(value) < 1e15 else f"{value:,.6g}"
+
+
+def digits(value: float, n: int = 3) -> str:
+    """A number to so many digits, from 1,000 on to the unit: never 1.47e+03.
+
+    >>> digits(1474.2), digits(0.012345), digits(25.04), digits(999.96)
+    ('1,474', '0.0123', '25', '1,000')
+    """
+    return number(round(value)) if abs(value) >= 999.5 else f"{value:,.{n}g}"
 
 
 def read_frame(data: Any, *, names: Sequence[str] | None = None, what: str = "X") -> pd.DataFrame:
@@ -68,10 +78,12 @@ def read_frame(data: Any, *, names: Sequence[str] | None = None, what: str = "X"
     refuse_duplicates(frame.columns, what)
     if len(frame) == 0:
         raise DataError("DATA_EMPTY", f"{what} has no rows.", fix="Check the file or the filter it came from.")
-    if not all(isinstance(name, str) for name in frame.columns):
+    if odd := [name for name in frame.columns if not isinstance(name, str)]:
+        one, are = shown(odd[0]), "is" if len(odd) == 1 else "are"
         raise _bad_names(
-            f"The columns of {what} are not named by text: {listed(frame.columns)}.",
-            fix='Name them, for instance X.columns = ["sex", "age"].',
+            f"{many(len(odd), 'column', 'columns')} of {what} {are} not named by text, such as {one}.",
+            fix=f"Write X.columns = X.columns.map(str), and then {str(odd[0])!r} for {one} in schema, graph and rules; "
+            "or name them for people, X.columns = [...].",
         )
     return frame
 
@@ -315,6 +327,18 @@ def is_zero_one(*columns: pd.Series) -> bool:
     return met == {0, 1}
 
 
+def may_be_whole(column: pd.Series) -> bool:
+    """Whether floats beside missing values are all whole, and not 0 and 1: pandas holds whole numbers so.
+
+    >>> may_be_whole(pd.Series([5.0, None])), may_be_whole(pd.Series([5.0, 6.0])), may_be_whole(pd.Series([0.0, None]))
+    (True, False, False)
+    """
+    if not pd.api.types.is_float_dtype(column.dtype) or not column.hasnans:
+        return False
+    values = column.dropna().to_numpy(dtype=np.float64)
+    return bool(((values != 0) & (values != 1)).any() and (values == np.rint(values)).all())
+
+
 def kind_of_type(column: pd.Series) -> Kind:
     """The kind that a column's type tells, whatever numbers it holds."""
     if isinstance(column.dtype, pd.CategoricalDtype) or _is_arrow_dictionary(column):
@@ -436,7 +460,13 @@ class Column:
             ) from error
 
     def _encode_levels(self, series: pd.Series) -> Floats:
-        codes = pd.Index(list(self.levels)).get_indexer(pd.Index(series)).astype(np.float64)
+        levels = pd.Index(list(self.levels))
+        if isinstance(series.dtype, pd.StringDtype):
+            # Only different texts are looked up: there are few, and each becomes an object of Python first.
+            which, texts = pd.factorize(series)
+            codes = np.append(levels.get_indexer(pd.Index(texts, dtype=object)), -1)[which].astype(np.float64)
+        else:
+            codes = levels.get_indexer(pd.Index(series)).astype(np.float64)
         absent = codes < 0
         if absent.any():
             missing = series.isna().to_numpy()

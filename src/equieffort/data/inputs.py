@@ -1,18 +1,19 @@
 """The table of people from a CSV or Parquet file, read strictly: what is doubtful is an error with its line.
 
-A column holds whole numbers, or numbers, or else text; an empty cell is missing, and nothing else is. So a group may
+A column holds whole numbers (pandas' Int64 where cells are empty), or numbers, or true and false in any case (flags, as
+pandas and R write them), or else text; an empty cell is missing, and nothing else is. So a group may
 be called "NA" or "None"; "00123" and numbers above 2**53 stay as they are written; "1,000" is text; there are no dates
 (`cells` says which numbers are certain).
 """
 
 from __future__ import annotations
 
-import csv
 import errno
+import glob
 import io
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,29 +22,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.cells import EXACT, parse_cells
+from equieffort.data.cells import EXACT
+from equieffort.data.delimited import Delimited, read_delimited
+from equieffort.data.delimited.carefully import MOST_COLUMNS, too_wide
 from equieffort.data.frames import Missing, refuse_duplicates, require_columns
-from equieffort.data.regular import read_regular
+from equieffort.data.regular import is_dir, is_file, read_regular
 from equieffort.errors import DataError, ParameterError, Setting, listed, many, sentence, warn
 
 _bad_file = partial(DataError, "DATA_FILE")
 _empty = partial(DataError, "DATA_EMPTY")
-_bad_encoding = partial(DataError, "DATA_ENCODING")
 
 TEXT_FILES, PARQUET_FILES = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
 MOST_BYTES = 2_000_000_000
 """The largest file that is read: its table takes several times as much memory."""
-MOST_COLUMNS = 10_000
 MOST_CELLS = 500_000_000
-MOST_IN_A_LINE = 20_000_000
-_OTHER_FILES = {b"PAR1": "a Parquet file", b"PK\x03\x04": "an Excel or ZIP file", b"\x1f\x8b": "a gzip file"}
-SAID = {
-    "field limit": "a cell has more than {:,} characters, the most that is read",
-    "unexpected end of data": "a quote is opened and never closed",
-    "expected after": "something follows a closing quote",
-}
-"""What Python's csv reader means."""
-_BYTE_ORDERS, _LINE_END = (b"\xff\xfe", b"\xfe\xff"), b"\n"
+STREAM = "To audit the people of Parquet files without reading all at once: equieffort audit SPEC -o OUT --memory 2GiB."
 
 
 @dataclass(frozen=True)
@@ -57,151 +50,41 @@ class DataSource:
     id: str | None = None
     """The column that names people; it becomes the index, as text."""
     missing: Missing = "error"
+    spelled: frozenset[str] = frozenset()
+    """Columns of a text file in which true and false stay words, because somebody quotes them."""
 
 
 def read_table(source: DataSource) -> pd.DataFrame:
     """Read the table; the id column becomes the index, as text."""
     path, suffix = Path(source.path), Path(source.path).suffix.lower()
+    if is_dir(path) or (glob.has_magic(path.name) and not is_file(path)):
+        what = "a folder" if is_dir(path) else "a pattern"
+        raise _bad_file(f"The data path {str(path)!r} is {what}, not a file.", fix=f"{STREAM} Otherwise name one file.")
     if suffix not in TEXT_FILES + PARQUET_FILES:
         raise _bad_file(
             f"{path.name!r} is neither CSV nor Parquet by its name.",
             fix=f"Save the table as one of {listed(TEXT_FILES + PARQUET_FILES)}.",
         )
+    lines: Callable[[], list[int]] | None = None
     try:
-        raw = read_regular(path, MOST_BYTES)
+        if suffix in TEXT_FILES:
+            how = Delimited(source.encoding, source.delimiter, source.decimal, source.id, source.spelled)
+            frame, lines = read_delimited(path, how, MOST_BYTES)
+        else:
+            raw = read_regular(path, MOST_BYTES)
     except OSError as error:
         raise _bad_file(
             f"The data file {str(path)!r} cannot be read: {sentence(error.strerror or error)}",
             fix={
-                errno.EFBIG: "Audit a sample of the people, or leave out columns that nobody uses.",
+                errno.EFBIG: f"{STREAM} Or audit a sample of the people, or leave out columns that nobody uses.",
                 errno.EINVAL: "Save the table as a file, and name that.",
             }.get(error.errno or 0, Setting("the data path")),
         ) from None
-    if not raw.strip():
-        raise _empty(f"{path.name!r} is empty.", fix="Check that the export has finished.")
     if suffix in PARQUET_FILES:
-        frame, places = _parquet(raw, path.name), None
-    else:
-        frame, places = _csv(raw, path.name, source)
-    return frame if source.id is None else _indexed(frame, source.id, path.name, places)
-
-
-# -- CSV ---------------------------------------------------------------------------------------------------------------
-
-
-def _csv(raw: bytes, name: str, source: DataSource) -> tuple[pd.DataFrame, list[int]]:
-    """The table, and the line on which each of its rows starts."""
-    header, rows, lines = _rows(_decode(raw, name, source.encoding), name, source.delimiter)
-    _check_header(header, name, source.delimiter)
-    _check_lengths(header, rows, lines, name, source.delimiter)
-    if not rows:
-        raise _empty(f"{name!r} has a header but no rows.", fix="Check the filter it came from.")
-    columns = zip(header, zip(*rows, strict=True), strict=True)
-    frame = pd.DataFrame({name: parse_cells(cells, source.decimal, name == source.id) for name, cells in columns})
-    return frame, lines
-
-
-def _decode(raw: bytes, name: str, encoding: str) -> str:
-    for start, kind in _OTHER_FILES.items():
-        if raw.startswith(start):
-            raise _bad_file(f"{name!r} is {kind}, not CSV.", fix="Save the table as CSV, or rename the file.")
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        likely = "utf-16" if raw.startswith(_BYTE_ORDERS) else "cp1252"
-        raise _bad_encoding(
-            f"{name!r} is not {encoding}: line {raw.count(_LINE_END, 0, error.start) + 1} has the byte "
-            f"{raw[error.start]:#04x} at offset {error.start:,}.",
-            fix=("Set ", Setting("encoding"), f", perhaps to {likely}, or save the file as UTF-8."),
-        ) from None
-    except (LookupError, UnicodeError) as error:
-        raise _bad_encoding(
-            f"{name!r} cannot be read as {encoding}: {sentence(error)}",
-            fix=("Set ", Setting("encoding"), " to the name of an encoding, such as utf-8 or cp1252."),
-        ) from None
-    if "\0" in text:
-        raise _bad_encoding(
-            f"{name!r} holds a zero byte in line {text.count(chr(10), 0, text.index(chr(0))) + 1}, which no text does.",
-            fix=("Set ", Setting("encoding"), ", perhaps to utf-16, or save the file as UTF-8."),
-        )
-    return text.removeprefix("\ufeff")
-
-
-def _rows(text: str, name: str, delimiter: str) -> tuple[list[str], list[list[str]], list[int]]:
-    """The header, the rows that are not blank, and the line on which each starts."""
-    reader = csv.reader(_lines(text, name), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
-    lines, line = [], 1
-    try:
-        for row in reader:
-            if not rows and len(row) > MOST_COLUMNS:
-                raise _too_wide(name, len(row))
-            if row:
-                rows.append(row)
-                lines.append(line)
-            line = reader.line_num + 1
-    except csv.Error as error:
-        text = str(error)
-        said = next((words.format(csv.field_size_limit()) for part, words in SAID.items() if part in text), text)
-        what = f"The row of {name!r} that starts in line {line} cannot be read: {sentence(said)}"
-        if "field limit" in text:
-            fix = "Shorten the cell or drop its column; if it starts with a quote, close that."
-            raise _bad_file(what, fix=fix) from None
-        fix = 'Close every quote, and double those inside a cell: "the ""old"" flat".'
-        raise DataError("DATA_RAGGED", what, fix=fix) from None
-    if not rows:
-        raise _empty(f"{name!r} holds nothing but blank lines.", fix="Check that the export has finished.")
-    return rows[0], rows[1:], lines[1:]
-
-
-def _lines(text: str, name: str) -> Iterator[str]:
-    """The lines as they are; one that no table has is refused before it becomes millions of cells."""
-    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
-        if len(line) > MOST_IN_A_LINE:
-            raise _bad_file(
-                f"Line {number} of {name!r} has {len(line):,} characters, and at most {MOST_IN_A_LINE:,} are read.",
-                fix="Check that this is a table with one person a line.",
-            )
-        yield line
-
-
-def _too_wide(name: str, columns: int) -> DataError:
-    return _bad_file(
-        f"{name!r} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read.",
-        fix="Keep the columns that the model, the graph or the spec names, and check that people are rows.",
-    )
-
-
-def _check_header(header: list[str], name: str, delimiter: str) -> None:
-    if len(header) == 1 and (marks := [mark for mark in ";\t|," if mark in header[0] and mark != delimiter]):
-        raise _bad_file(
-            f"The header of {name!r} is a single cell, {header[0][:60]!r}.",
-            fix=("Set ", Setting("delimiter"), f", perhaps to {marks[0]!r}."),
-        )
-    blank = [k for k, column in enumerate(header, 1) if not column.strip()]
-    if blank:
-        raise DataError(
-            "DATA_NO_NAMES",
-            f"Column {blank[0]} of {name!r} has no name in the header.",
-            fix="Name it, or delete the column: a mark at the end of every line makes one, and so do row numbers that "
-            "a program wrote.",
-        )
-    refuse_duplicates(header, repr(name))
-
-
-def _check_lengths(header: list[str], rows: list[list[str]], lines: list[int], name: str, delimiter: str) -> None:
-    wrong = [k for k, row in enumerate(rows) if len(row) != len(header)]
-    if not wrong:
-        return
-    first, others = wrong[0], [str(lines[k]) for k in wrong[1:5]]
-    more = f" and {len(wrong) - 5:,} more" if len(wrong) > 5 else ""
-    also = f"; the same holds for {'line' if len(wrong) == 2 else 'lines'} {', '.join(others)}{more}" if others else ""
-    raise DataError(
-        "DATA_RAGGED",
-        f"Line {lines[first]} of {name!r} has {many(len(rows[first]), 'cell', 'cells')}, but the header has "
-        f"{len(header)}{also}.",
-        fix=f"Put cells that hold {delimiter!r} into double quotes, and complete rows that were cut off.",
-    )
+        if not raw.strip():
+            raise _empty(f"{path.name!r} is empty.", fix="Check that the export has finished.")
+        frame = _parquet(raw, path.name)
+    return frame if source.id is None else _indexed(frame, source.id, path.name, lines)
 
 
 # -- Parquet -----------------------------------------------------------------------------------------------------------
@@ -240,7 +123,7 @@ def _parquet(raw: bytes, name: str) -> pd.DataFrame:
     for column in kept:
         try:
             _check_text(table[column], column, name)
-            columns[column] = _arrow_column(table[column])
+            columns[column] = arrow_column(table[column])
         except (pyarrow.ArrowException, TypeError):
             raise DataError(
                 "DATA_TYPE",
@@ -253,13 +136,13 @@ def _parquet(raw: bytes, name: str) -> pd.DataFrame:
 def _check_size(about: Any, name: str) -> None:
     """What a Parquet file says of itself, before anything in it is unpacked."""
     if about.num_columns > MOST_COLUMNS:
-        raise _too_wide(name, about.num_columns)
+        raise too_wide(name, about.num_columns)
     unpacked = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
     if about.num_rows * about.num_columns > MOST_CELLS or unpacked > 4 * MOST_BYTES:
         raise _bad_file(
             f"{name!r} has {about.num_rows:,} rows of {about.num_columns:,} columns, {unpacked:,} bytes unpacked; at "
             f"most {MOST_CELLS:,} cells and {4 * MOST_BYTES:,} bytes are read.",
-            fix="Audit a sample of the people, or leave out columns that nobody uses.",
+            fix=f"{STREAM} Or audit a sample of the people, or leave out columns that nobody uses.",
         )
 
 
@@ -279,7 +162,8 @@ def _check_text(column: Any, title: str, name: str) -> None:
         )
 
 
-def _arrow_column(column: Any) -> pd.Series:
+def arrow_column(column: Any) -> pd.Series:
+    """An Arrow column as one of numbers or text; TypeError for what is neither."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -294,7 +178,7 @@ def _arrow_column(column: Any) -> pd.Series:
         ends = pc.min_max(column).as_py()
         if all(end is None or abs(end) <= EXACT for end in ends.values()):
             values = column.cast(pa.int64())
-            return values.to_pandas() if column.null_count == 0 else values.cast(pa.float64()).to_pandas()
+            return values.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get if column.null_count else None)
     elif pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return column.cast(pa.float64()).to_pandas()
     elif pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
@@ -305,7 +189,7 @@ def _arrow_column(column: Any) -> pd.Series:
 # -- people and groups -------------------------------------------------------------------------------------------------
 
 
-def _indexed(frame: pd.DataFrame, column: str, name: str, lines: list[int] | None) -> pd.DataFrame:
+def _indexed(frame: pd.DataFrame, column: str, name: str, lines: Callable[[], list[int]] | None) -> pd.DataFrame:
     require_columns(frame, [column], why=repr(name))
     ids = frame[column]
     if ids.isna().any():
@@ -322,7 +206,8 @@ def _indexed(frame: pd.DataFrame, column: str, name: str, lines: list[int] | Non
     if not index.is_unique:
         again = index.duplicated()
         rows = np.flatnonzero(index == index[int(again.argmax())])[:2].tolist()
-        first, second = (row + 1 if lines is None else lines[row] for row in rows)
+        places = None if lines is None else lines()
+        first, second = (row + 1 if places is None else places[row] for row in rows)
         others = int(index[again].nunique()) - 1
         more = f"; {many(others, 'other id is', 'other ids are')} there more than once too" if others else ""
         raise DataError(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 from equieffort.data.frames import require_columns
 from equieffort.data.stored import as_stored
@@ -91,6 +92,10 @@ class OneHot:
     def names(self, columns: Iterable[str]) -> tuple[str, ...]:
         """The columns with each category in the place of its first column."""
         return tuple(dict.fromkeys(map(self.category_of, columns)))
+
+    def among(self, names: Iterable[str]) -> OneHot:
+        """Those of the categories that are named."""
+        return OneHot({name: self.categories[name] for name in names if name in self.categories})
 
     def join(self, frame: pd.DataFrame, *, tell: bool = False) -> pd.DataFrame:
         """The table with one column a category; refuses rows that are not one-hot. One joined before stays as it is.
@@ -183,9 +188,12 @@ def level_names(name: str, columns: list[str]) -> list[str]:
 
     >>> level_names("housing", ["housing_own", "housing_rent"]), level_names("work", ["is_skilled", "is_unskilled"])
     (['own', 'rent'], ['skilled', 'unskilled'])
-    >>> level_names("sex", ["female", "male"])
-    ['female', 'male']
+    >>> level_names("sex", ["female", "male"]), level_names("home", ["own_home", "rented_home"])
+    (['female', 'male'], ['own', 'rented'])
     """
+    for mark in MARKS:
+        if len(columns) > 1 and all(column.endswith(f"{mark}{name}") for column in columns):
+            return [column.removesuffix(f"{mark}{name}") for column in columns]
     named = tuple(f"{name}{mark}" for mark in MARKS)
     stem = name if all(column.startswith(named) for column in columns) else ""
     if not stem and len(columns) > 1:
@@ -223,42 +231,81 @@ def _refuse(name: str, columns: pd.DataFrame, row: int, matrix: npt.NDArray[np.f
     raise DataError(
         "SCHEMA_ONE_HOT",
         f"The columns of the category {name!r} are not one-hot in row {label(columns.index[row])}: {said}.",
-        fix=way if total == 0 and dropped is None else "Correct the row, or treat the columns apart.",
+        fix=way
+        if total == 0 and dropped is None
+        else f"Correct the row, or take {name!r} out of one_hot if these are no levels of one category.",
     )
 
 
 def is_zero_one(column: pd.Series) -> bool:
     """Whether a column holds flags, or the numbers 0 and 1 and nothing else; what is missing does not count."""
-    if pd.api.types.is_bool_dtype(column.dtype):
+    if infer_dtype(column, skipna=True) == "boolean":
         return True
     return bool(pd.api.types.is_numeric_dtype(column.dtype) and column.dropna().isin([0, 1]).all())
 
 
 def alike_families(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Columns of 0 and 1 that look like one category: their names start alike, up to a mark between words, never two of
-    them are 1, and mostly one is. A column is in one family, the largest.
+    """Columns of 0 and 1 that look like one category: their names start or end alike, up to a mark between words, never
+    two of them are 1, and mostly one is. A column is in one family, the largest.
 
-    >>> columns = ["job_skilled", "job_un_skilled", "sex_f", "sex_m", "age_10"]
-    >>> alike_families(pd.DataFrame([[0, 1, 1, 0, 1], [1, 0, 0, 1, 0]], columns=columns))
-    {'job': ['job_skilled', 'job_un_skilled'], 'sex': ['sex_f', 'sex_m']}
+    >>> columns = ["job_skilled", "job_un_skilled", "sex_f", "sex_m", "age_10", "own home", "rented home"]
+    >>> alike_families(pd.DataFrame([[0, 1, 1, 0, 1, 0, 1], [1, 0, 0, 1, 0, 1, 0]], columns=columns))
+    {'job': ['job_skilled', 'job_un_skilled'], 'sex': ['sex_f', 'sex_m'], 'home': ['own home', 'rented home']}
     """
-    stems: dict[str, list[str]] = {}
+    stems: dict[tuple[bool, str], list[str]] = {}
     for name in frame.columns:
-        found = {
-            name[:at]: None for mark in MARKS for at in range(1, len(name) - len(mark)) if name.startswith(mark, at)
-        }
+        found = _stems(name)
         if found and is_zero_one(frame[name]):
-            for stem in found:
-                if not stem.endswith(MARKS):
-                    stems.setdefault(stem, []).append(name)
+            for place in found:
+                stems.setdefault(place, []).append(name)
     families: dict[str, list[str]] = {}
     taken: set[str] = set()
-    for stem in sorted(stems, key=lambda one: (-len(stems[one]), -len(one))):
-        members = [name for name in stems[stem] if name not in taken]
-        if len(members) > 1 and _is_one_hot(frame[members]):
+    for ends, stem in sorted(stems, key=lambda one: (-len(stems[one]), one[0], -len(one[1]))):
+        members = [name for name in stems[ends, stem] if name not in taken]
+        if len(members) > 1 and stem not in families and _is_one_hot(frame[members]):
             families[stem] = members
             taken.update(members)
-    return {stem: families[stem] for stem in stems if stem in families}
+    return {stem: families[stem] for _, stem in stems if stem in families}
+
+
+def _stems(name: str) -> dict[tuple[bool, str], None]:
+    """What a name starts with before a mark, and what it ends with after one; with whether it ends so."""
+    places = [
+        (at, at + len(mark)) for mark in MARKS for at in range(1, len(name) - len(mark)) if name.startswith(mark, at)
+    ]
+    starts = [(False, name[:at]) for at, _ in places if not name[:at].endswith(MARKS)]
+    return dict.fromkeys([*starts, *((True, name[end:]) for _, end in places if not name[end:].startswith(MARKS))])
+
+
+def neighbours_that_share(frame: pd.DataFrame) -> list[list[str]]:
+    """Columns of 0 and 1 beside each other, whatever their names, of which exactly one is 1 in every row: one category
+    perhaps, such as "black" and "white".
+
+    >>> columns = ["age", "black", "white", "asian", "owner"]
+    >>> neighbours_that_share(pd.DataFrame([[30, 1, 0, 0, 1], [40, 0, 1, 0, 1], [50, 0, 0, 1, 1]], columns=columns))
+    [['black', 'white', 'asian']]
+    """
+    names = list(map(str, frame.columns))
+    flags = {name: _amounts(frame[name]) for name in names if is_zero_one(frame[name]) and frame[name].nunique() == 2}
+    found: list[list[str]] = []
+    first = 0
+    while first < len(names):
+        run = _exactly_one(names[first:], flags)
+        found += [run] if run else []
+        first += len(run) or 1
+    return found
+
+
+def _exactly_one(names: Sequence[str], flags: Mapping[str, npt.NDArray[np.float64]]) -> list[str]:
+    """The first of these columns up to where exactly one of them is 1 in every row; none where that never comes."""
+    total: Any = 0.0
+    for k, name in enumerate(names):
+        total = total + flags[name] if name in flags else np.inf
+        if not np.all(total <= 1):
+            return []
+        if k and np.all(total == 1):
+            return list(names[: k + 1])
+    return []
 
 
 def _is_one_hot(columns: pd.DataFrame) -> bool:

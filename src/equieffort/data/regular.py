@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from equieffort.errors import EquieffortError, sentence
 
@@ -33,8 +34,9 @@ def check_regular(path: Path, most: int) -> None:
     _check(path.stat(), most)
 
 
-def read_regular(path: Path, most: int) -> bytes:
-    """The content of a regular file of at most `most` bytes; otherwise an `OSError` in words.
+@contextmanager
+def open_regular(path: Path, most: int) -> Iterator[IO[bytes]]:
+    """A regular file of at most `most` bytes, to read from; otherwise an `OSError` in words.
 
     What is looked at is what is read: another file may take the path meanwhile.
     """
@@ -42,6 +44,12 @@ def read_regular(path: Path, most: int) -> bytes:
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(number, "rb") as file:
         _check(os.fstat(number), most)
+        yield file
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most `most` bytes; otherwise an `OSError` in words."""
+    with open_regular(path, most) as file:
         found = file.read(most + 1)
     if len(found) > most:
         raise OSError(errno.EFBIG, f"it grows beyond {most:,} bytes, the most that is read")
@@ -64,6 +72,12 @@ def check_target(path: Path, elsewhere: str, error: type[EquieffortError], code:
         raise error(code, what, fix=f"Create it, or {elsewhere} elsewhere.")
     if is_dir(path):
         raise error(code, f"{str(path)!r} is a folder.", fix="Give the path of a file.")
+
+
+def settle(path: Path) -> None:
+    """Onto the disk before it gets its name: what is there after the power went off is whole."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 @contextmanager

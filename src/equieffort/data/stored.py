@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-Floats = npt.NDArray[np.float64]
+from equieffort.foundations.arrays import Floats
 
 
 def coarse(dtype: Any) -> np.dtype[Any] | None:

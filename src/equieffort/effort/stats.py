@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Floats
 from equieffort.errors import ParameterError
+from equieffort.foundations.tolerances import is_closed
 from equieffort.recourse.solvers import Status
 
 LIMB = 32
@@ -249,7 +250,8 @@ class EffortStats:
             self.capped_bounds + other.capped_bounds,
             min(self.least_unknown, other.least_unknown),
             max(self.most_unknown, other.most_unknown),
-            self.budget if self.n else other.budget,
+            # Nobody has no say in it, and takes it from nobody.
+            self.budget if self.n or (self.budget is not None and not other.n) else other.budget,
         )
 
     def count(self, status: Status) -> int:
@@ -310,4 +312,4 @@ class EffortStats:
 def certain_bounds(costs: Floats, bounds: Floats) -> Floats:
     """The least that actions can cost: a gap of rounding's size is none."""
     # A step over an open boundary costs nothing in the limit, and its effort is given as such.
-    return np.minimum(np.where(costs - bounds <= 1e-9 * costs, costs, bounds), costs)
+    return np.minimum(np.where(is_closed(costs, bounds, 0.0), costs, bounds), costs)

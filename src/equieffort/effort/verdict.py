@@ -13,13 +13,14 @@ from typing import Any, Literal
 import pandas as pd
 
 from equieffort.data.frames import number
+from equieffort.data.output import Noted
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.judging import Judged, Outcome, judge_family
 from equieffort.effort.measures import JUDGED, MEASURES, Reading
 from equieffort.effort.metrics import SHORT, Comparison
 from equieffort.errors import UnequalError, capital
 from equieffort.foundations.arguments import check_flag
-from equieffort.foundations.shown import Shown, Told
+from equieffort.foundations.shown import Shown, Told, as_html
 from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.status import Reason
 from equieffort.recourse.table import Audience
@@ -45,15 +46,23 @@ INDIVIDUAL = 5
 Level = Literal["system", "subgroup", "individual"]
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The outcome of one comparison, with its coded reasons."""
+@dataclass(frozen=True, repr=False)
+class Finding(Shown):
+    """The outcome of one comparison, with its coded reasons; printing it gives its sentence."""
 
     comparison: Comparison
     outcome: Outcome
     codes: tuple[str, ...]
     sentence: str
     judged: tuple[Judged, ...] = ()
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def _told(self) -> Told:
+        from equieffort.words.told import finding_told
+
+        return finding_told(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +96,11 @@ class Verdict(Shown):
         from equieffort.words.told import verdict_told
 
         return verdict_told(self)
+
+    def _repr_html_(self) -> str:
+        from equieffort.words.told import verdict_page
+
+        return as_html(verdict_page(self))
 
     @property
     def first_line(self) -> str:
@@ -268,9 +282,11 @@ class Assessment(Shown):
     def by_group(self) -> pd.DataFrame:
         """One row a group, indexed by it: role, counts, the share with recourse (rho) and the mean effort (Phi).
 
-        Comparisons are in `measures`; `groups` also has counts by status and certain ranges.
+        Comparisons are in `measures`; `groups` also has counts by status, limits of each and certain ranges.
         """
-        return self.groups[SHORT]
+        from equieffort.words.told import GROUPS
+
+        return Noted.of(self.groups[SHORT], GROUPS)
 
     @property
     def measures(self) -> pd.DataFrame:
@@ -280,7 +296,9 @@ class Assessment(Shown):
         for c in self.comparisons:
             found = judged.get((c.group, c.against), c)
             rows += [_row(self.level, self.about, c, reading) for reading in found.readings]
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        from equieffort.words.told import MEASURES
+
+        return Noted.of(pd.DataFrame(rows, columns=list(COLUMNS)), MEASURES)
 
     def __str__(self) -> str:
         return f"{self.about}\n{self.verdict}"

@@ -153,7 +153,14 @@ def check_mapping(
 ) -> None:
     """Refuse what is no mapping from names."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise refused(name, value, takes, error=error, code=code)
+        keys = list(value) if isinstance(value, Mapping) else []
+        raise refused(name, value, takes, fix=_text_names(keys), error=error, code=code)
+
+
+def _text_names(given: list[Any]) -> str:
+    """The way out where columns are named by numbers or pairs; empty where they are not."""
+    odd = next((item for item in given if isinstance(item, int | float | tuple)), None)
+    return "" if odd is None else f"Name columns by text: X.columns = X.columns.map(str), and then {str(odd)!r} here."
 
 
 def check_function(
@@ -173,7 +180,7 @@ def names_in(
         return (value,)
     found = _items(value)
     if found is None or not all(isinstance(item, str) for item in found):
-        raise refused(name, value, takes, error=error, code=code)
+        raise refused(name, value, takes, fix=_text_names(found or [value]), error=error, code=code)
     return tuple(str(item) for item in found)
 
 
@@ -225,10 +232,10 @@ def of_factual(function: Any, values: Any, name: str) -> Any:
 
 @contextmanager
 def calling(what: str, fix: Text, *, error: Refusal = ParameterError, code: str = "PARAMETER") -> Iterator[None]:
-    """Whatever a function of the caller's own raises inside is told with its name."""
+    """Whatever a function of the caller's own raises inside is told with its name; short memory is nobody's fault."""
     try:
         yield
-    except EquieffortError:
+    except (EquieffortError, MemoryError):
         raise
     except Exception as raised:
         words = f": {sentence(raised)}" if str(raised).strip() else "."

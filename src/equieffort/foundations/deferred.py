@@ -32,6 +32,7 @@ NEEDLESS = {
 """What numba does for functions inside of functions and for expressions of whole arrays: kernels have none."""
 
 try:
+    from llvmlite import binding
     from llvmlite.binding import Linkage
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -131,5 +132,8 @@ try:
         return Compiler
 
     deferred, gathering, compact = (_compiler(library) for library in (_Deferred, _Gathering, _Compact))
+    if not hasattr(binding, "create_pass_builder"):
+        # LLVM's older passes break off at code that is to be small.
+        compact = gathering
 except Exception:  # whatever a numba of another time does where these classes are made
     deferred = gathering = compact = None

@@ -11,28 +11,40 @@ Of what a loop is made from numba looks only at the file in which it stands, not
 Kernels are plain functions with a mark: Python can run them as they are, and `linked` compiles one with all it calls.
 The same kernel can be linked several times with other functions in the place of some that it calls, which is how one
 search serves several kinds of models.
+
+Compiling takes longer than small work takes interpreted, to the same bits. So where nothing is kept on disk a kernel is
+interpreted as long as that is the sooner, judged by what its caller says of the work and by what was spent on it, and
+compiled from then on. `compile_at_once` is for those who want everything compiled whatever the work.
 """
 
 from __future__ import annotations
 
 import gc
 import hashlib
+import inspect
 import os
 import stat
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 
 from equieffort.foundations.deferred import compact, deferred, gathering
 from equieffort.foundations.records import constructors
 
 Loop = Callable[..., Any]
+SURE = 0.5
+"""After so many seconds of work what is left of it is judged by what was done."""
+_at_once = False
+every: list[Linked] = []
+"""All kernels that were linked in this process."""
 
 
 def njit(**options: Any) -> Callable[[Loop], Loop]:
@@ -95,35 +107,154 @@ class Linked:
     100.0
     """
 
-    def __init__(self, entry: Loop, name: str, parts: dict[str, Loop], *, is_large: bool, parallel: bool) -> None:
+    def __init__(
+        self, entry: Loop, name: str, parts: dict[str, Loop], how: dict[str, Any], in_numpy: Loop | None, worth: float
+    ) -> None:
+        is_parallel = "parallel" in how
         self.interpreted = _twin(entry, parts, lambda function: function, {})
-        calls = _twin(entry, parts, _alone if parallel else _inner, {}, whole=False)
+        self.in_numpy = self.interpreted if in_numpy is None else in_numpy
+        self.worth, self.spent, self._missed = worth, 0.0, set[Any]()
+        calls = _twin(entry, parts, _alone if is_parallel else _inner, {}, whole=False)
         calls.__qualname__ = f"{entry.__qualname__}-{name}" if name else entry.__qualname__
-        how: dict[str, Any] = {} if gathering is None else {"pipeline_class": compact if is_large else gathering}
-        how = {"parallel": True} if parallel else how
         self.compiled: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **how)(calls)
+        every.append(self)
 
-    def __call__(self, *arguments: Any) -> Any:
-        """What the compiled kernel answers."""
-        if hasattr(self.compiled, "typeof_pyval") and not self.compiled.signatures:
-            # The collector finds nothing to free while numba compiles, and takes a tenth of the time.
-            collects = gc.isenabled()
-            gc.disable()
+    def __call__(self, *arguments: Any, work: float = np.inf) -> Any:
+        """What the kernel answers; `work` is how many seconds it would take about, without compiling."""
+        if not self.is_sooner_compiled(arguments, work):
+            began = time.thread_time()
             try:
-                self.compiled.compile(tuple(self.compiled.typeof_pyval(argument) for argument in arguments))
+                # What Python refuses to compute, compiled kernels compute like the processor.
+                with suppress(ArithmeticError), np.errstate(all="ignore"):
+                    return self.in_numpy(*arguments)
             finally:
-                if collects:
-                    gc.enable()
+                self.spent += time.thread_time() - began
         return self.compiled(*arguments)
 
+    def one_by_one(
+        self, arguments: tuple[Any, ...], rows: int, each: float, instead: Callable[[], tuple[Any, ...]] | None = None
+    ) -> Iterator[Any]:
+        """What the interpreted kernel answers for one row after the other, as long as compiling is not the sooner.
 
-def linked(entry: Loop, name: str = "", *, is_large: bool = False, parallel: bool = False, **parts: Loop) -> Linked:
+        Rows are the kernel's last two arguments, first and last. Who takes it up then does so with the first row of
+        which nothing was heard. `each` is how many seconds a row is expected to take, `instead` what makes, for each
+        row anew, what the interpreted kernel is given in the place of the arguments.
+        """
+        if self.is_sooner_compiled((*arguments, 0, 1), rows * each):
+            return
+        began, before = time.thread_time(), self.spent
+        for i in range(rows):
+            try:
+                with np.errstate(all="ignore"):
+                    answer = self.interpreted(*(arguments if instead is None else instead()), i, i + 1)
+            except ArithmeticError:
+                return
+            took = time.thread_time() - began
+            self.spent = before + took
+            yield answer
+            if self.spent > self.worth or (took > SURE and took / (i + 1) * (rows - i - 1) > self.worth):
+                return
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return str(self.compiled.__qualname__).lstrip("_")
+
+    @property
+    def was_kept(self) -> bool:
+        """Whether all it was called with was found compiled, and not compiled now."""
+        return sum(self.compiled.stats.cache_misses.values()) == 0
+
+    @property
+    def folder(self) -> str | None:
+        """Where it lies compiled, if it does."""
+        found = [shelf._cache_path for shelf in _shelves(self.compiled) if os.path.exists(shelf._index_path)]
+        return str(found[0]) if found else None
+
+    def is_sooner_compiled(self, arguments: tuple[Any, ...], work: float = np.inf) -> bool:
+        """Whether so much more work justifies compiling; if it does, or a compiled kernel was kept, that is ready."""
+        if not hasattr(self.compiled, "typeof_pyval") or self.compiled.signatures:
+            return True
+        is_small = not _at_once and self.spent + work <= self.worth
+        if is_small and not _is_any_kept(self.compiled):
+            return False
+        types = tuple(self.compiled.typeof_pyval(argument) for argument in arguments)
+        if is_small and (types in self._missed or not _is_kept(self.compiled, types)):
+            self._missed.add(types)
+            return False
+        # The collector finds nothing to free while numba compiles, and takes a tenth of the time.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            self.compiled.compile(types)
+        finally:
+            if collects:
+                gc.enable()
+        return True
+
+
+def linked(
+    entry: Loop,
+    name: str = "",
+    *,
+    is_large: bool = False,
+    parallel: bool = False,
+    in_numpy: Loop | None = None,
+    worth: float = 1.0,
+    **parts: Loop,
+) -> Linked:
     """A kernel ready to be called, with `parts` in the place of what it calls by these names.
 
     `is_large`: it calls many others, whose loops are short; `parallel`: it spreads its work over threads by
-    `numba.prange`, which interpreted is a range.
+    `numba.prange`, which interpreted is a range; `in_numpy`: what does the same to the same bits without compiling,
+    and sooner than the interpreted kernel; `worth`: seconds of work that justify compiling it, about what that takes.
     """
-    return Linked(entry, name, parts, is_large=is_large, parallel=parallel)
+    how: dict[str, Any] = {} if gathering is None else {"pipeline_class": compact if is_large else gathering}
+    return Linked(entry, name, parts, {"parallel": True} if parallel else how, in_numpy, worth)
+
+
+@contextmanager
+def compile_at_once() -> Iterator[None]:
+    """In here every kernel that is called is compiled (or read, if it was kept), however little there is to do."""
+    global _at_once
+    before, _at_once = _at_once, True
+    try:
+        yield
+    finally:
+        _at_once = before
+
+
+def _is_any_kept(compiled: Any) -> bool:
+    """Whether a kernel was kept at all, which is told long before numba is ready to tell of what types."""
+    return any(os.path.exists(shelf._index_path) for shelf in _shelves(compiled))
+
+
+def _is_kept(compiled: Any, types: tuple[Any, ...]) -> bool:
+    """Whether a kernel compiled for these types lies on disk; False where numba does not tell."""
+    try:
+        compiled.targetctx.refresh()
+        key = compiled._cache._index_key(types, compiled.targetctx.codegen())
+        return any(key in shelf._load_index() for shelf in _shelves(compiled))
+    except Exception:  # whatever a numba of another time, or a damaged file, makes of this
+        return False
+
+
+def _shelves(compiled: Any) -> list[Any]:
+    """Where a kernel may lie: where it is kept, and where it was before the folder could only be read.
+
+    That is so in an image of a container. numba looks for nothing in folders it cannot write.
+    """
+    try:
+        kept, file = compiled._cache, inspect.getfile(compiled.py_func)
+        own = kept._cache_file
+        folder = os.path.join(os.path.dirname(file), "__pycache__")
+        if numba.config.CACHE_DIR:
+            folder = os.path.join(numba.config.CACHE_DIR, kept._impl.locator.get_suitable_cache_subpath(file))
+        if folder == own._cache_path:
+            return [own]
+        return [own, type(own)(folder, kept._impl.filename_base, own._source_stamp)]
+    except Exception:  # whatever a numba of another time calls these, or nothing can be kept
+        return []
 
 
 def _inner(function: Loop) -> Loop:
@@ -263,6 +394,17 @@ def _forgiving(loop: Loop) -> Loop:
 
         return answer
 
-    for name in ("load_overload", "save_overload"):
-        setattr(kept, name, tried(getattr(kept, name)))
+    own, kept.save_overload = tried(kept.load_overload), tried(kept.save_overload)
+
+    def load(types: Any, context: Any) -> Any:
+        found = own(types, context)
+        for shelf in _shelves(loop)[1:] if found is None else ():
+            with suppress(Exception):
+                data = shelf.load(kept._index_key(types, context.codegen()))
+                found = data if data is None else kept._impl.rebuild(context, data)
+            if found is not None:
+                break
+        return found
+
+    kept.load_overload = load
     return loop

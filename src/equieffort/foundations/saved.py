@@ -28,8 +28,14 @@ def as_data(value: Any) -> Any:
     >>> as_data({"a": np.float64(2), "b": (1, {3, 2}), ("c", "d"): None})
     [['a', 2.0], ['b', [1, [2, 3]]], [['c', 'd'], None]]
     """
-    if value is None or type(value) in (str, int, float, bool):
+    kind = type(value)
+    if value is None or kind in (str, int, float, bool):
         return value
+    # What there is most of comes first: a million reasons are written member by member.
+    if isinstance(value, str):
+        return str(value)
+    if kind is list or kind is tuple:
+        return [as_data(item) for item in value]
     if isinstance(value, type):
         return str(value)
     if hasattr(value, "tolist"):
@@ -77,7 +83,10 @@ def _read(kind: Any, data: Any, where: str) -> Any:
     if origin in (Union, UnionType):
         return _either([one for one in inner if (one is NoneType) == (data is None)], data, where)
     if origin in (tuple, Sequence) and isinstance(data, list):
-        each = (inner[0],) * len(data) if origin is Sequence or inner[-1] is ... else inner
+        alike = origin is Sequence or inner[-1] is ...
+        if alike and inner[0] is int and all(map(is_whole, data)):
+            return tuple(data)  # many numbers, without a look at each by its name
+        each = (inner[0],) * len(data) if alike else inner
         if len(each) == len(data):
             return tuple(_read(one, item, where) for one, item in zip(each, data, strict=True))
     if origin in (dict, Mapping):
@@ -151,7 +160,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def is_whole(value: Any) -> bool:
     """A whole number that an index can be."""
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
+    return type(value) is int and -(2**53) < value < 2**53
 
 
 def is_scalar(value: Any) -> bool:

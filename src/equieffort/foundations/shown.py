@@ -14,21 +14,25 @@ More: print(answer)
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from numbers import Integral
 from textwrap import shorten
 from typing import Any
 
 import pandas as pd
 
-Cells = Sequence[Sequence[str]]
-"""A head and rows, as text."""
 
-NUMBER = re.compile(r"^(-?[<\d][\d,.]*( .*)?|-?)$")
-"""What begins with a number, or is missing: such columns are set to the right."""
+class Number(str):
+    """A cell that holds a number, an interval, or that there is none: columns of these are set to the right."""
+
+    __slots__ = ()
+
+
+Cells = Sequence[Sequence[str]]
+"""A head and rows, as text; cells with numbers are a `Number`."""
 MOST_LINES, LONGEST, MOST_ROWS = 6, 300, 20
 """Of what is echoed, and of a frame in a notebook."""
 
@@ -78,6 +82,22 @@ class Shown(ABC):
         return as_html(self._told())
 
 
+def aligned(cells: Sequence[Sequence[str]]) -> str:
+    """Cells under each other, numbers to the right.
+
+    >>> print(aligned([["who", "n"], ["ash", Number("7")], ["oak", Number("12")]]))
+    who   n
+    ash   7
+    oak  12
+    """
+    widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+    right = [all(isinstance(row[k], Number) for row in cells[1:]) for k in range(len(widths))]
+    return "\n".join(
+        "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)).rstrip()
+        for row in cells
+    )
+
+
 def brief(told: Told) -> str:
     """A few lines."""
     lines = [told.title, *told.lines[:MOST_LINES]]
@@ -114,7 +134,7 @@ def cells_html(cells: Cells) -> str:
     head, *rows = cells
     if not rows:
         return ""
-    marks = [' class="number"' if all(NUMBER.match(row[k]) for row in rows) else "" for k in range(len(head))]
+    marks = [' class="number"' if all(isinstance(row[k], Number) for row in rows) else "" for k in range(len(head))]
     heads = "".join(f"<th{mark}>{escape(cell)}</th>" for mark, cell in zip(marks, head, strict=True))
     lines = ("".join(f"<td{m}>{escape(cell)}</td>" for m, cell in zip(marks, row, strict=True)) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
@@ -133,9 +153,9 @@ def frame_html(frame: pd.DataFrame, most: int = MOST_ROWS) -> str:
 
 def _cell(value: Any) -> str:
     if value is None or value is pd.NA or (isinstance(value, float) and value != value):
-        return "-"
+        return Number("-")
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return Number(f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}")
+    return Number(f"{value:,}") if isinstance(value, Integral) else str(value)

@@ -74,9 +74,9 @@ class Letter:
     reason: str
     """What stands in the way, or why nothing is known."""
     fixed: tuple[str, ...]
-    """Features that no route may change."""
+    """Features that no route may change, but those that are protected, of which a letter says nothing."""
     unchanged: tuple[tuple[str, str], ...]
-    """Features that the first route leaves as they are, with their values; without a route all that may change."""
+    """Features that every route leaves as they are, with their values; without a route all that may change."""
     notes: tuple[str, ...]
     sender: tuple[str, ...]
     """A line each."""
@@ -87,7 +87,7 @@ class Letter:
 def letter_of(table: RecourseTable, row: int, found: Explanation, texts: LetterTexts) -> Letter:
     """The letter to one person."""
     answer: Answer = "route" if found.actions else "none" if found.status == "infeasible" else "unknown"
-    fixed, unchanged = _kept(table, row, {step.feature for step in found.steps})
+    fixed, unchanged = _kept(table, row, {step.feature for way in found.ways for step in way.steps if step.is_seen})
     said = summary(
         answer,
         actions=len(found.actions),
@@ -116,24 +116,29 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 
 
 def _route(n: int, way: Explanation, of: int) -> Route:
-    kinds = {kind: tuple(_change(s) for s in way.steps if s.kind == kind) for kind in ("set", "hold", "follows")}
+    kinds = {
+        kind: tuple(_change(s) for s in way.steps if s.kind == kind and s.is_seen)
+        for kind in ("set", "hold", "follows")
+    }
     title = route_title(n, of, way.status)
     return Route(n, title, kinds["set"], kinds["hold"], kinds["follows"], "" if n == 1 else way_note(way.status))
 
 
 def _change(step: Step) -> Change:
-    before, after = step.told(step.before), step.told(step.shown)
+    before, after = step.told(step.before), step.reached
     is_named = isinstance(step.before, str | bool) or before != written(step.before)
     moved = 0.0 if is_named else step.shown - step.before
     return Change(step.name, before, after, "" if not moved else f"+{number(moved)}" if moved > 0 else number(moved))
 
 
 def _kept(table: RecourseTable, row: int, moved: set[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """What may not change, and what may but stays; values of protected columns are nobody's business here."""
+    """What may not change, and what may but stays; protected columns are nobody's business here."""
     schema, columns = table.source.schema, table.source.encoding.columns
     names, facts = schema.names, table.source.facts(np.array([row]))[0]
     fixed, unchanged = [], []
     for column, fact in zip(columns, facts, strict=True):
+        if column.name in schema.protected_columns:
+            continue
         if schema.feature(column.name).role == "immutable":
             fixed.append(names.feature(column.name))
         elif column.name not in moved:

@@ -7,13 +7,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
 
 from equieffort.data.frames import percent
 from equieffort.foundations.saved import APART
+from equieffort.foundations.shown import Number, aligned
 from equieffort.world.groups import group_name
+
+MOST_TOLD = 3
+"""Groups whose shares are told in the sentence; a table has those of more."""
 
 
 @dataclass(frozen=True)
@@ -107,37 +111,35 @@ class Surrogate:
     @property
     def shortfall(self) -> str:
         """Where it repeats too few decisions or finds too few refusals, in sentences; empty if nowhere."""
-        short = [
-            f"for {self.name(label)} only {percent(share)}"
-            for label, share in self.by_group.items()
-            if share < self.required
-        ]
-        if self.agreement < self.required:
-            short.insert(0, f"only {percent(self.agreement)} overall")
-        missed = [
-            f"{f'for {self.name(label)} ' if label else ''}only {percent(recall)}{'' if label else ' overall'}"
-            for label, recall in self.recalls.items()
-            if recall < self.min_refusal_recall
-        ]
+        short = ["" for _ in range(self.agreement < self.required)]
+        short += [label for label, share in self.by_group.items() if share < self.required]
+        missed = [label for label, recall in self.recalls.items() if recall < self.min_refusal_recall]
         parts = []
         if short:
-            parts.append(
-                f"repeats {' and '.join(short)} of the decisions, less than the {percent(self.required)} asked for"
-            )
+            where = self._where(short, len(self.by_group))
+            parts.append(f"repeats less than the {percent(self.required)} of decisions asked for ({where})")
         if missed:
-            parts.append(
-                f"finds {' and '.join(missed)} of the refusals, less than the "
-                f"{percent(self.min_refusal_recall)} asked for"
-            )
+            where = self._where(missed, len(self.refusals_by_group))
+            parts.append(f"finds less than the {percent(self.min_refusal_recall)} of refusals asked for ({where})")
         if not parts:
             return ""
         return (
-            f"It {', and '.join(parts)}, so nothing is concluded: give it more of what the decisions were made from, "
+            f"It {' and '.join(parts)}, so nothing is concluded: give it more of what the decisions were made from, "
             "or judge the system's own model."
         )
 
+    def _where(self, labels: Sequence[str], groups: int) -> str:
+        """Of whom: everybody is the empty label."""
+        named = [self.name(label) for label in labels if label]
+        if len(named) == groups > 1:
+            named = ["in every group"]
+        return " and ".join(["overall"] * ("" in labels) + ([", ".join(named)] if named else []))
+
     def __str__(self) -> str:
         groups = ", ".join(f"{self.name(label)}: {percent(share)}" for label, share in self.by_group.items())
+        if len(self.by_group) > MOST_TOLD:
+            low, high = (percent(of(self.by_group.values())) for of in (min, max))
+            groups = f"by group {low} to {high}"
         text = (
             f"This audits a {self.kind} model trained on the decisions, not the system that made them; it repeats "
             f"{percent(self.agreement)} of decisions it has not seen ({groups})"
@@ -151,7 +153,7 @@ class Surrogate:
         groups = ", ".join(
             f"{self.name(label)}: {c.by_both:,} of {c.recorded:,}" for label, c in self.refusals_by_group.items()
         )
-        where = f" ({groups})" if groups else ""
+        where = f" ({groups})" if groups and len(self.refusals_by_group) <= MOST_TOLD else ""
         return f" and finds {self.refusals.by_both:,} of their {self.refusals.recorded:,} refusals{where}"
 
     def _constant(self) -> str:
@@ -178,15 +180,16 @@ def refusal_lines(surrogate: Surrogate) -> list[str]:
     """Agreement, recall and precision of refusals by group, beside the best answer that is the same for everybody."""
     counted = {} if surrogate.refusals is None else {"everybody": surrogate.refusals}
     counted |= {surrogate.name(label): counts for label, counts in surrogate.refusals_by_group.items()}
-    lines = []
+    head = ["", "agreement", "by one answer for all", "refusals found", "recall", "precision"]
+    rows = []
     for who, counts in counted.items():
         best = counts.constant
-        recall = f"{percent(counts.recall)}" if counts.recorded else "nothing to find"
-        precision = f"{percent(counts.precision)}" if counts.by_surrogate else "none made"
-        constant = "refusing" if best.by_surrogate else "approving"
-        lines.append(
-            f"  {who}: agreement {percent(counts.agreement)} ({constant} everybody: {percent(best.agreement)}); "
-            f"refusals found {counts.by_both:,} of {counts.recorded:,} (recall {recall}); recorded among its own "
-            f"{counts.by_both:,} of {counts.by_surrogate:,} (precision {precision})"
-        )
-    return ["The surrogate on people it was not trained on:", *lines] if lines else []
+        cells = [
+            percent(counts.agreement),
+            f"{percent(best.agreement)} ({'refusing' if best.by_surrogate else 'approving'})",
+            f"{counts.by_both:,} of {counts.recorded:,}",
+            percent(counts.recall) if counts.recorded else "nothing to find",
+            f"{percent(counts.precision)} of {counts.by_surrogate:,}" if counts.by_surrogate else "none made",
+        ]
+        rows.append([who, *map(Number, cells)])
+    return ["The surrogate on people it was not trained on:", *aligned([head, *rows]).splitlines()] if rows else []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import Floats, read_frame, refuse_absurd, require_columns
+from equieffort.data.frames import Bools, Floats, read_frame, refuse_absurd, require_columns
 from equieffort.errors import DataError, ModelError, ParameterError, Part, Setting, closest, label, listed, many, warn
 from equieffort.models import fidelity
 from equieffort.models.fidelity import RecordedDecisions, Refusals
@@ -22,6 +22,13 @@ SURROGATES = ("logistic", "ridge", "linear_svc", "forest", "boosted")
 """All of them can be solved exactly."""
 TREES = ("forest", "boosted")
 FOLDS = 5
+HALVES = 5_000
+"""If so many people got the rarer outcome, two models fitted on half of the people each tell as much as five fitted on
+four fifths: everybody is held out once either way, and learning from half of so many costs hardly any agreement."""
+REFUTED = 0.001
+"""The level at which what is said of a surrogate counts as refuted by the record."""
+AT_ONCE = 1 << 16
+"""People whom a model fitted without them is asked about at once."""
 SPARSE = 0.3
 """The share of cells that are not zero below which a sparse matrix is the faster one."""
 
@@ -45,19 +52,65 @@ class Surrogate:
 
     def refusals(self, favourable: Any) -> dict[str, Refusals]:
         """By group, and over everybody under the empty name: who is refused by the record, the model, and both."""
-        recorded, model = self.decisions.to_numpy() != favourable, self.held_out != favourable
-        found = {}
-        for name in ("", *np.unique(self.groups).tolist()):
-            mine = self.groups == name if name else np.ones(len(recorded), dtype=bool)
-            parts = (mine, mine & recorded, mine & model, mine & recorded & model)
-            found[str(name)] = Refusals(*(int(part.sum()) for part in parts))
-        return found
+        return counted(self.decisions.to_numpy() != favourable, self.held_out != favourable, self.groups)
 
     def measured(self, favourable: Any, required: float, min_refusal_recall: float) -> fidelity.Surrogate:
         """How far it repeats the decisions, beside what is asked of it."""
         found = self.refusals(favourable)
         whole = found.pop("")
         return fidelity.Surrogate(self.kind, self.agreement, self.by_group, required, whole, found, min_refusal_recall)
+
+
+def counted(recorded: Bools, model: Bools, groups: np.ndarray[Any, Any]) -> dict[str, Refusals]:
+    """By group, and over everybody under the empty name: who is refused by the record, the model, and both."""
+    found = {}
+    for name in ("", *np.unique(groups).tolist()):
+        mine = groups == name if name else np.ones(len(recorded), dtype=bool)
+        parts = (mine, mine & recorded, mine & model, mine & recorded & model)
+        found[str(name)] = Refusals(*(int(part.sum()) for part in parts))
+    return found
+
+
+def compared(
+    stated: fidelity.Surrogate, recorded: Bools, model: Bools, groups: np.ndarray[Any, Any]
+) -> fidelity.Surrogate:
+    """How well a surrogate repeats the decisions on these people: as it was measured, unless the record says less.
+
+    It learned perhaps from these very people, so that what is counted here may flatter it; but a claim that the record
+    refutes (a binomial test, everybody and each group by itself) is replaced by what is counted. So is a claim about
+    other groups.
+    """
+    found = counted(recorded, model, groups)
+    whole = found[""]
+    by_group = {name: counts for name, counts in found.items() if name}
+    claims = [(stated.refusals, whole), *((stated.refusals_by_group.get(name), by_group[name]) for name in by_group)]
+    if not any(claim is not None and _refuted(claim, counts) for claim, counts in claims):
+        if stated.refusals_by_group:
+            return stated
+        shares = {name: counts.agreement for name, counts in by_group.items()}
+        return replace(stated, by_group=shares, refusals_by_group=by_group)
+    return replace(
+        stated,
+        agreement=whole.agreement,
+        by_group={name: counts.agreement for name, counts in by_group.items()},
+        refusals=whole,
+        refusals_by_group=by_group,
+    )
+
+
+def _refuted(claim: Refusals, counts: Refusals) -> bool:
+    """Whether so few decisions, or refusals, would hardly ever be repeated if as many were as is claimed."""
+    from scipy.stats import binom
+
+    pairs = (
+        (claim.agreement * claim.n, claim.n, round(counts.agreement * counts.n) if counts.n else 0, counts.n),
+        (claim.by_both, claim.recorded, counts.by_both, counts.recorded),
+    )
+    # What never failed among n people may still fail once in so many.
+    return any(
+        total and n and float(binom.cdf(hits, n, (right + 1) / (total + 2))) < REFUTED
+        for right, total, hits, n in pairs
+    )
 
 
 def recorded_decisions(
@@ -151,7 +204,8 @@ def train_surrogate(
     frame = _features(X, features)
     labels = _labels(y, frame)
     names = _values(groups, frame, "groups", "groups has no value for").astype(str)
-    folds = min(FOLDS, int(np.unique(labels, return_counts=True)[1].min()))
+    rarer = int(np.unique(labels, return_counts=True)[1].min())
+    folds = 2 if rarer >= HALVES else min(FOLDS, rarer)
     model = _pipeline(kind, frame, random_state)
     fitted, held_out = _cross_validated(model, frame, labels, folds, random_state)
     alike = held_out == labels
@@ -170,8 +224,8 @@ def _cross_validated(
     # Matrices this thin are no faster on several threads, which also round differently on every machine.
     with warnings.catch_warnings(record=True) as issued, threadpool_limits(1):
         warnings.simplefilter("always")
-        encoded = model[0].fit_transform(frame)
-        _fit(model[-1], encoded, labels)
+        encoded = _encoded(model, frame)
+        model[-1].fit(encoded, labels)
         held_out = _held_out(model, frame, encoded, labels, folds, random_state)
     for item in issued:
         if not issubclass(item.category, ConvergenceWarning):
@@ -186,7 +240,7 @@ def _cross_validated(
 
 
 def _held_out(
-    model: Any, frame: pd.DataFrame, encoded: Floats, labels: np.ndarray[Any, Any], folds: int, random_state: int
+    model: Any, frame: pd.DataFrame, encoded: Any, labels: np.ndarray[Any, Any], folds: int, random_state: int
 ) -> np.ndarray[Any, Any]:
     """What the model decides about each person when fitted without them.
 
@@ -197,24 +251,50 @@ def _held_out(
     from sklearn.model_selection import StratifiedKFold
 
     scaler = model[0].named_transformers_.get("numbers")
+    scales = hasattr(scaler, "fit_transform")
     numbers = frame[[name for name in frame.columns if _is_number(frame[name])]].to_numpy(dtype=np.float64)
-    first = encoded.shape[1] - numbers.shape[1]
     held_out = np.empty_like(labels)
-    for kept, held in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(encoded, labels):
-        if scaler is not None:
-            encoded[:, first:] = clone(scaler).fit(numbers[kept]).transform(numbers)
-        held_out[held] = _fit(clone(model[-1]), encoded[kept], labels[kept]).predict(encoded[held])
+    for kept, held in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(labels, labels):
+        scaled = clone(scaler).fit(numbers[kept]).transform(numbers) if scales else None
+        fitted = clone(model[-1]).fit(_rows(encoded, scaled, kept), labels[kept])
+        for start in range(0, len(held), AT_ONCE):
+            some = held[start : start + AT_ONCE]
+            asked = _rows(encoded, scaled, some)
+            held_out[some] = fitted.predict(asked if isinstance(asked, np.ndarray) else asked.toarray())
     return held_out
 
 
-def _fit(final: Any, encoded: Floats, labels: np.ndarray[Any, Any]) -> Any:
-    """Fitted on a sparse copy where that gives the same model sooner: levels of text are nearly all zeros."""
+def _rows(encoded: Any, scaled: Floats | None, which: np.ndarray[Any, Any]) -> Any:
+    """Some people as a model learns from them: encoded, their numbers in place of the last columns where given."""
+    from scipy.sparse import csr_array, hstack
+
+    rows = encoded[which]
+    if scaled is None:
+        return rows
+    texts, numbers = rows[:, : rows.shape[1] - scaled.shape[1]], scaled[which]
+    if isinstance(rows, np.ndarray):
+        return np.hstack([texts, numbers])
+    return hstack([texts, csr_array(numbers)], format=rows.format)
+
+
+def _encoded(model: Any, frame: pd.DataFrame) -> Any:
+    """What the pipeline's last step learns from, as a sparse matrix where that gives the same model sooner.
+
+    Levels of text are nearly all zeros. The pipeline itself answers with dense arrays, as it would have been fitted.
+    """
     from scipy.sparse import csc_array, csr_array
 
-    sparse = {"LogisticRegression": csr_array, "GradientBoostingClassifier": csc_array}.get(type(final).__name__)
-    if sparse is None or np.count_nonzero(encoded) > SPARSE * encoded.size:
-        return final.fit(encoded, labels)
-    return final.fit(sparse(encoded), labels)
+    columns, kind = model[0], {"LogisticRegression": csr_array, "GradientBoostingClassifier": csc_array}
+    sparse = kind.get(type(model[-1]).__name__)
+    if sparse is None or "text" not in [name for name, *_ in columns.transformers]:
+        return columns.fit_transform(frame)
+    columns.set_params(sparse_threshold=1.0, text__sparse_output=True)
+    encoded = columns.fit_transform(frame)
+    columns.set_params(sparse_threshold=0.3, text__sparse_output=False)
+    columns.named_transformers_["text"].set_params(sparse_output=False)
+    columns.sparse_output_ = False
+    dense = encoded.nnz > SPARSE * encoded.shape[0] * encoded.shape[1]
+    return encoded.toarray() if dense else sparse(encoded)
 
 
 def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from equieffort.spec.nodes import Items, Node, Scalar, Table, read_nodes
 from equieffort.spec.runs import Prepared
 from equieffort.words.problems import spec_words
 
-UNUSED = ("title", "report", "subgroups", "neighbourhood")
+UNUSED = ("title", "report", "subgroups", "neighbourhood", "alternatives")
 """Keys that a monitor does not use, and that may change."""
 FILES = ("data", "model")
 """Sections that name a file, which may move, for what is in it is compared."""

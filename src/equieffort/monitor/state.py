@@ -10,7 +10,7 @@ import pandas as pd
 
 from equieffort.foundations.shown import Shown, Told
 from equieffort.monitor.evidence import COUNT, GROUP, REFERENCE, Evidence, Peak
-from equieffort.monitor.words import state_words
+from equieffort.monitor.words import guarantee_lines, state_lines
 from equieffort.world.groups import group_name, people_of
 
 if TYPE_CHECKING:
@@ -197,17 +197,13 @@ class MonitorState(Shown):
         }
 
     def __str__(self) -> str:
-        return state_words(self)
+        return "\n".join([*state_lines(self), *guarantee_lines(self), *self.notes])
 
     def _told(self) -> Told:
-        # The last two lines say what is counted and what the guarantee is; remarks stand after them.
-        lines = state_words(replace(self, notes=())).splitlines()
-        kept = 2 if self.batches else 0
-        care = [*self.notes, *lines[len(lines) - kept :]]
+        first, *lines = state_lines(self)
+        care = [*self.notes, *guarantee_lines(self)]
         tables = {"Evidence": self.evidence} if self.batches else {}
-        return Told(
-            lines[0], lines[1 : len(lines) - kept], tables, care, "print(...), .evidence, .history, .plot.evidence()"
-        )
+        return Told(first, lines, tables, care, "print(...), .evidence, .history, .plot.evidence()")
 
 
 def reading(evidence: Evidence, peak: Peak) -> Reading:

@@ -14,16 +14,25 @@ if TYPE_CHECKING:
 NAMES = {"restricted_effort": "Restricted effort", "burden": "Burden"}
 
 
-def state_words(state: MonitorState) -> str:
-    """The alarm or its absence, the last batch, each comparison, and what the guarantee is."""
-    fixed = state.fixed
-    lines = [_alarm(state)]
+def state_lines(state: MonitorState) -> list[str]:
+    """The alarm or its absence, the last batch, and each comparison."""
     if not state.batches:
-        return f"{lines[0]} No batch has been counted yet."
-    lines.append(_batch(state.batches[-1], len(state.batches)))
-    for k, (measure, *pair) in enumerate(fixed.pairs):
-        lines.append(_comparison(state, measure, pair, state.batches[-1].readings[k]))
-    lines.append(
+        return [f"{_alarm(state)} No batch has been counted yet."]
+    last = state.batches[-1]
+    compared = zip(state.fixed.pairs, last.readings, strict=True)
+    return [
+        _alarm(state),
+        _batch(last, len(state.batches)),
+        *(_comparison(state, measure, pair, one) for (measure, *pair), one in compared),
+    ]
+
+
+def guarantee_lines(state: MonitorState) -> list[str]:
+    """What is counted, and what the guarantee is; none before the first batch."""
+    fixed = state.fixed
+    if not state.batches:
+        return []
+    counted = (
         f"Effort is capped at a budget of {number(fixed.budget)} and counted in shares of it; people without a route "
         "to approval count in full" + (", approved people as 0 (burden)." if "burden" in fixed.measures else ".")
     )
@@ -33,12 +42,12 @@ def state_words(state: MonitorState) -> str:
         if len(fixed.pairs) > 1
         else f", at evidence {fixed.alarm_at:.4g}"
     )
-    lines.append(
+    guarantee = (
         f"{_equal(fixed.tau)}, the chance that there is ever an alarm, however often "
         f"somebody looks, is at most {share}{split}. With {100 * fixed.level:.3g} % confidence a sequence "
         "holds the ratio at every look, if the ratio stays the same."
     )
-    return "\n".join([*lines, *state.notes])
+    return [counted, guarantee]
 
 
 def _equal(tau: float) -> str:

@@ -126,10 +126,11 @@ def settings_of(problem: RecourseProblem, action: Action, facts: Floats) -> tupl
 def turned_costs(problem: RecourseProblem, people: pd.DataFrame, actions: Sequence[Action]) -> Floats:
     """What each action costs each person whom it turns; infinite whom it does not turn, or who may not take it.
 
-    A row of NaN is a person with a missing value, of whom nothing can be said.
+    A row of NaN is a person who lacks a value that plays a part, of whom nothing can be said.
     """
     facts = problem.encoding.encode(people)
-    known = np.flatnonzero(~np.isnan(facts).any(axis=1))
+    known = np.flatnonzero(~problem.lacking(facts).any(axis=1))
+    facts = problem.filled(facts)
     found = np.full((len(people), len(actions)), np.nan)
     found[known] = np.inf
     some = max(1, AT_ONCE // max(len(known), 1))

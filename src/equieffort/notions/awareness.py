@@ -199,8 +199,7 @@ def _read(
     codes = groups.codes[rows]
     present = np.unique(codes).tolist()
     seen = pairs_of(p, distance.bind(frame, problem.encoding, problem.schema), codes, lipschitz)
-    variant = f"{kind}, L = {lipschitz:g}"
-    blank = NotionReading("", variant=variant, note=note)
+    blank = NotionReading("", parts=(kind, f"L = {lipschitz:g}"), note=note)
     each = seen.violating.sum(axis=1) / max(len(rows) - 1, 1)
     share = _share(replace(blank, notion=SHARE.name), len(rows) * (len(rows) - 1) // 2, [each, each], audited.level)
     found = [share, *_extremes(blank, seen, share.n, np.ones(seen.largest_of.shape, dtype=bool), 2)]

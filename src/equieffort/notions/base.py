@@ -6,15 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isinf, isnan, nan
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from equieffort.data.frames import Bools
+from equieffort.data.frames import Bools, digits
+from equieffort.effort.criteria import Criteria
 from equieffort.errors import ParameterError
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Choice
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import NEITHER
 from equieffort.world.opponents import EVERYBODY_ELSE, Rest
+
+if TYPE_CHECKING:
+    from equieffort.notions.huang.treatments import Treatment
+
+DIGITS = "digits"
+"""How a value is written where nothing else is said: three of them, from 1,000 on to the unit."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +39,16 @@ class Notion:
     """Its value where the groups are equal; NaN where it has none, such as a rate of one group."""
     orientation: int = 1
     """+1 if more means that the group is worse off, -1 if less does, 0 if it takes no side."""
-    form: str = "{:.3g}"
-    """How a value is written; "points" for differences of shares, "share" for shares."""
+    form: str = DIGITS
+    """How a value is written, as `str.format` takes it; or "points" for differences of shares, "share" for shares."""
 
     counts: str = ""
     """What its denominator counts, where that is not people."""
+
+    @property
+    def unit(self) -> str:
+        """What `show` puts behind a value."""
+        return {"points": " points", "share": " %"}.get(self.form, "")
 
     def show(self, value: float) -> str:
         """A value as text."""
@@ -45,11 +57,11 @@ class Notion:
         if isinf(value):
             return "unlimited" if value > 0 else "unlimited below"
         if self.form == "points":
-            return f"{value * 100:.1f} points"
+            return f"{value * 100:.1f}{self.unit}"
         if self.form == "share":
             # A small share is not none.
-            return f"{value * 100:.1g} %" if 0 < value < 5e-4 else f"{value * 100:.1f} %"
-        return self.form.format(value)
+            return f"{value * 100:.1g}{self.unit}" if 0 < value < 5e-4 else f"{value * 100:.1f}{self.unit}"
+        return digits(value) if self.form == DIGITS else self.form.format(value)
 
 
 @dataclass(frozen=True)
@@ -60,8 +72,8 @@ class NotionReading:
     group: str = ""
     against: str = ""
     """Empty where the notion is of one group alone."""
-    variant: str = ""
-    """Which of several forms, such as "refused" or "everybody", an action, a threshold."""
+    parts: tuple[str, ...] = ()
+    """Which of several forms, part by part, such as "refused" or "everybody", an action, a threshold."""
     estimate: float = nan
     low: float = nan
     high: float = nan
@@ -74,6 +86,22 @@ class NotionReading:
     n_undefined: int = 0
     """People for whom it is undefined, who are in no denominator."""
     note: str = ""
+
+    @property
+    def variant(self) -> str:
+        """The form as a text."""
+        return ", ".join(filter(None, self.parts))
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """A row of a table."""
+        shown = vars(self) | {"parts": self.variant}
+        return {"variant" if name == "parts" else name: value for name, value in shown.items()}
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """The columns of such rows."""
+        return list(cls("").row)
 
 
 @dataclass(frozen=True)
@@ -94,14 +122,18 @@ class Audited:
     budget: float | None
     """At which people without recourse are counted."""
     problem: RecourseProblem | None = None
-    """None in an audit that was read from a file: the model is not in it."""
+    """None in an audit that was read from a file or streamed: the model is not in it."""
     choice: Choice | None = None
     """The solver of the audit, where there is a problem."""
     labels: Bools | None = None
     """Who has the favourable label in truth, where that was observed."""
     causes: tuple[str, ...] | None = None
     """Features that are causes of the true label, where that was said."""
+    treatments: tuple[Treatment, ...] | None = None
+    """What Huang's notion sets, where that was said."""
     random_state: int = 0
+    min_people: int = Criteria.min_people
+    """With fewer in a denominator a comparison names no side."""
     reference: Any = None
     """The data that scales come from, as they were given; None where nobody gave any."""
 
@@ -128,7 +160,7 @@ def over_views(
     """
     views = audited.views
     if len(views) == 1 and views[0] is audited:
-        return list(read(audited))
+        return [few_noted(one, audited.min_people) for one in read(audited)]
     told: dict[object, NotionReading | NotApplicable] = {}
     for pair, view in zip(audited.table.groups.pairs, views, strict=True):
         for one in read(view):
@@ -136,16 +168,30 @@ def over_views(
                 told[one] = one
             elif one.group not in (EVERYBODY_ELSE, NEITHER) and not (one.against and pair.role == "unknown"):
                 told.setdefault((one.notion, one.group, one.against, one.variant), one)
-    return list(told.values())
+    return [few_noted(one, audited.min_people) for one in told.values()]
+
+
+Read = TypeVar("Read", NotionReading, NotionReading | NotApplicable)
+
+
+def few_noted(one: Read, min_people: int) -> Read:
+    """The note TOO_FEW on a comparison with fewer people in a denominator: intervals of so few are often too short.
+
+    >>> few_noted(NotionReading("gap", "a", "b", n=4, n_against=90), 5).note
+    'TOO_FEW'
+    """
+    if isinstance(one, NotApplicable) or not one.against or not 0 < min(one.n, one.n_against) < min_people:
+        return one
+    return replace(one, note=" ".join(dict.fromkeys([*one.note.split(), "TOO_FEW"])))
 
 
 def require_model(audited: Audited, call: str) -> RecourseProblem:
-    """The problem, with the model; an audit that was read from a file has none."""
+    """The problem, with the model; an audit that was read from a file or streamed has none."""
     if audited.problem is None:
         raise ParameterError(
-            "AUDIT_FILE",
-            "This audit was read from a file, which holds neither the model nor its equations.",
-            fix=f"Run ee.audit(...) with the model and the data, and call .{call} on what it returns.",
+            "AUDIT_LOADED",
+            "This audit was read from a file or streamed, and holds neither the model nor its equations.",
+            fix=f"Run ee.audit(...) with the model and people in memory (a sample of many), and call .{call} there.",
         )
     return audited.problem
 

@@ -8,7 +8,7 @@ replicates has none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isnan, nan
+from math import inf, isnan, nan, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -50,13 +50,16 @@ def bootstrap_limits(
             for _ in range(replicates)
         ]
     )
-    return limits_of(centre, found, level, scale)
+    return limits_of(centre, found, level, scale, min(len(part) for part in parts))
 
 
 def limits_of(
-    centre: float, found: npt.NDArray[np.float64], level: float, scale: Scale = IDENTITY
+    centre: float, found: npt.NDArray[np.float64], level: float, scale: Scale = IDENTITY, people: float = inf
 ) -> tuple[float, float, str]:
     """Limits around an estimate from its replicates, which are on the scale already, and a note where there are none.
+
+    `people` are those of the smallest group that was drawn again, for which spread and degrees of freedom are made up
+    as in `limits_of_sides`; what cannot be told apart by group is then at worst too wide.
 
     >>> import numpy as np
     >>> low, high, note = limits_of(1.0, np.array([0.0, 1.0, 2.0] * 100), 0.95)
@@ -65,6 +68,8 @@ def limits_of(
     """
     if isnan(centre):
         return nan, nan, ""
+    if people < 2:
+        return nan, nan, "TOO_FEW"
     replicates = len(found)
     known = found[np.isfinite(found)]
     if len(known) < replicates * (1 - MOST_UNDEFINED):
@@ -72,6 +77,39 @@ def limits_of(
     spread = float(known.std(ddof=1))
     if not spread > 0:
         return nan, nan, "NO_SPREAD"
-    half = float(stdtrit(len(known) - 1, (1 + level) / 2)) * spread
+    freedom = 1 / (1 / (people - 1) + 1 / (len(known) - 1))
+    half = float(stdtrit(freedom, (1 + level) / 2)) * spread / sqrt(1 - 1 / people)
     middle = scale.to(centre)
     return scale.back(middle - half), scale.back(middle + half), ""
+
+
+def limits_of_sides(
+    centre: float, mine: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64], people: tuple[int, int], level: float
+) -> tuple[float, float, str]:
+    """Limits of the difference of two groups that were drawn apart, from the replicates of each, and a note where
+    there are none.
+
+    A group of n drawn again is spread by (n - 1) / n of what it should be, and one person not at all: each side's
+    variance is made up for it, and the degrees of freedom are Welch's, with what few replicates leave open.
+
+    >>> import numpy as np
+    >>> found = np.array([0.0, 1.0, 2.0] * 100)
+    >>> low, high, note = limits_of_sides(0.0, found, found, (10, 10), 0.95)
+    >>> round(high, 2), limits_of_sides(0.0, found, found, (1, 10), 0.95)[2]
+    (2.57, 'TOO_FEW')
+    """
+    if isnan(centre):
+        return nan, nan, ""
+    if min(people) < 2:
+        return nan, nan, "TOO_FEW"
+    known = np.isfinite(mine) & np.isfinite(theirs)
+    draws = int(known.sum()) - 1
+    if draws + 1 < len(known) * (1 - MOST_UNDEFINED):
+        return nan, nan, "RESAMPLED"
+    parts = [float(one[known].var(ddof=1)) * n / (n - 1) for one, n in zip((mine, theirs), people, strict=True)]
+    whole = sum(parts)
+    if not whole > 0:
+        return nan, nan, "NO_SPREAD"
+    freedom = whole**2 / sum(part**2 * (1 / (n - 1) + 1 / draws) for part, n in zip(parts, people, strict=True))
+    half = float(stdtrit(freedom, (1 + level) / 2)) * sqrt(whole)
+    return centre - half, centre + half, ""

@@ -28,7 +28,7 @@ from equieffort.errors import EquieffortError
 from equieffort.foundations.arguments import check_whole
 from equieffort.models.classifiers import BlackBox, LinearView
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
-from equieffort.notions.comparing import Found, folded, mean_gap, mean_reading, side_of
+from equieffort.notions.comparing import Found, folded, mean_gap, mean_reading, side_of, told_if_none
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solving import solve
@@ -219,12 +219,14 @@ def _compared(audited: Audited, known: Distances) -> list[NotionReading]:
     refused = int(audited.table.is_unfavourable.sum())
     note = "SAMPLED" if len(known.rows) < refused else ""
     members = [codes == code for code in range(len(groups.labels))]
-    sides = [known.side(mine) for mine in members]
+    sides, counts = [known.side(mine) for mine in members], [int(mine.sum()) for mine in members]
     # Whoever cannot reach the other side by any input, or is not known to, is in no mean.
     without = [int(np.isnan(known.values[mine]).sum()) for mine in members]
-    blank = NotionReading(DISTANCE.name, variant=known.metric, note=note)
+    blank = NotionReading(DISTANCE.name, parts=(known.metric,), note=note)
     found = [
-        mean_reading(replace(blank, group=label, n_undefined=without[code]), sides[code], level)
+        mean_reading(
+            told_if_none(replace(blank, group=label, n_undefined=without[code]), counts[code]), sides[code], level
+        )
         for code, label in enumerate(groups.labels)
     ]
     for a, b in audited.pairs:
@@ -235,5 +237,5 @@ def _compared(audited: Audited, known: Distances) -> list[NotionReading]:
             against=groups.labels[b],
             n_undefined=without[a] + without[b],
         )
-        found.append(folded(mean_gap(pair, sides[a], sides[b], level)))
-    return [replace(one, note="NO_REFUSED") if one.note == "NOTHING_DEFINED" and refused == 0 else one for one in found]
+        found.append(folded(mean_gap(told_if_none(pair, counts[a], counts[b]), sides[a], sides[b], level)))
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
 from typing import Any, Literal, overload
@@ -13,7 +13,7 @@ import pandas as pd
 from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.errors import ParameterError, listed
 from equieffort.foundations.shown import Shown, Told
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, few_noted, over_views
 
 Side = Literal["worse", "better", "open", "no interval", "undefined", ""]
 """Who is worse off by a notion: the group, the other one, not decided, not to be decided; "" if it takes no side."""
@@ -21,6 +21,8 @@ Side = Literal["worse", "better", "open", "no interval", "undefined", ""]
 
 def side_of(notion: Notion, reading: NotionReading) -> Side:
     """Whether the interval, or a certain range without one, lies wholly on one side of equality.
+
+    Of fewer people than the criteria ask for (TOO_FEW) no side is named, whatever the interval.
 
     >>> gap = Notion("gap", "Gap", "a - b", "", "", form="points")
     >>> side_of(gap, NotionReading("gap", "a", "b", estimate=0.1, low=0.05, high=0.15))
@@ -35,6 +37,8 @@ def side_of(notion: Notion, reading: NotionReading) -> Side:
     low, high = reading.low, reading.high
     if isnan(low) or isnan(high):
         return "no interval"
+    if "TOO_FEW" in reading.note.split():
+        return "open"
     least, most = (low if isnan(reading.least) else reading.least), (high if isnan(reading.most) else reading.most)
     below, above = min(low, least), max(high, most)
     if below > notion.neutral:
@@ -57,6 +61,8 @@ class Notions(Shown):
     missing: tuple[NotApplicable, ...] = ()
     columns: tuple[str, ...] = ()
     """The sensitive columns whose values name the groups."""
+    unplaced: int = 0
+    """People whose group is not known: no notion says how much they could change it, as measures do."""
 
     @cached_property
     def known(self) -> dict[str, tuple[Family, Notion]]:
@@ -79,8 +85,8 @@ class Notions(Shown):
     def frame(self, *, output: Other) -> Any: ...
     def frame(self, *, output: Output = "pandas") -> Any:
         """One row a notion, form and comparison; `output` is "pandas", "polars" or "pyarrow"."""
-        columns = ["family", *(one.name for one in fields(NotionReading)), "side"]
-        rows = [{"family": self.known[r.notion][0].name, **asdict(r), "side": self.side(r)} for r in self.readings]
+        columns = ["family", *NotionReading.columns(), "side"]
+        rows = [{"family": self.known[r.notion][0].name, **r.row, "side": self.side(r)} for r in self.readings]
         return as_output(pd.DataFrame(rows, columns=columns), output)
 
     def __str__(self) -> str:
@@ -94,7 +100,10 @@ class Notions(Shown):
         return notions_told(self)
 
 
-NEEDS_MODEL = "It asks the model and the equations, which an audit file does not hold, and was not read before saving"
+NEEDS_MODEL = (
+    "It asks the model and the equations, which an audit that was saved or streamed does not hold, and was not read "
+    "before saving"
+)
 
 
 def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] | None = None) -> Notions:
@@ -108,7 +117,7 @@ def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] |
             mine = {notion.name for notion in family.notions}
             found: list[NotionReading | NotApplicable] = []
             if kept is not None:
-                found += [r for r in kept.readings if r.notion in mine]
+                found += [few_noted(r, audited.min_people) for r in kept.readings if r.notion in mine]
                 found += [r for r in kept.missing if r.notion in mine]
             if not found:
                 found += [NotApplicable(notion.name, NEEDS_MODEL) for notion in family.notions]
@@ -116,7 +125,9 @@ def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] |
             found = [other for one in over_views(audited, family.readings) for other in _or_kept(one, kept)]
         readings += [one for one in found if isinstance(one, NotionReading)]
         missing += [one for one in found if isinstance(one, NotApplicable)]
-    return Notions(tuple(readings), tuple(dict.fromkeys(missing)), audited.table.groups.columns)
+    groups = audited.table.groups
+    unplaced = sum(int((groups.codes == code).sum()) for code in groups.unknown)
+    return Notions(tuple(readings), tuple(dict.fromkeys(missing)), groups.columns, unplaced)
 
 
 def _or_kept(one: NotionReading | NotApplicable, kept: Notions | None) -> list[NotionReading | NotApplicable]:

@@ -7,7 +7,7 @@ the end give a certain range (`least`, `most`) and the note UNCERTIFIED, and int
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import inf, isfinite, isnan, nan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import Any, overload
 
 import pandas as pd
@@ -38,9 +38,12 @@ class Found(Shown):
     @overload
     def frame(self, *, output: Other) -> Any: ...
     def frame(self, *, output: Output = "pandas") -> Any:
-        """One row a reading: estimate, limits, certain range, denominators, notes."""
-        rows = [vars(one) for one in self.readings if isinstance(one, NotionReading)]
-        return as_output(pd.DataFrame(rows, columns=list(NotionReading.__dataclass_fields__)), output)
+        """One row a reading: estimate, limits, certain range, denominators, notes, and who is worse off (`side`)."""
+        from equieffort.notions.collection import Notions
+
+        readings = tuple(one for one in self.readings if isinstance(one, NotionReading))
+        told = Notions(readings, (), self.columns).frame()
+        return as_output(told.drop(columns="family"), output)
 
     def __str__(self) -> str:
         from equieffort.words.notions import found_text
@@ -61,6 +64,11 @@ def side_of(values: Floats, least: Floats | None = None, most: Floats | None = N
 
 def _noted(*codes: str) -> str:
     return " ".join(dict.fromkeys(code for code in codes if code))
+
+
+def told_if_none(blank: NotionReading, *refused: int) -> NotionReading:
+    """A reading of refused people, noted where some group has none of them: nothing is then undefined of anybody."""
+    return blank if all(refused) else replace(blank, note="NO_REFUSED")
 
 
 NOT_NEGATIVE, SHARE = (0.0, inf), (0.0, 1.0)
@@ -180,8 +188,3 @@ def folded(reading: NotionReading) -> NotionReading:
     low, high = fold(reading.low, reading.high)
     least, most = fold(reading.least, reading.most)
     return replace(reading, estimate=abs(reading.estimate), low=low, high=high, least=least, most=most)
-
-
-def finite_or_nan(value: float) -> float:
-    """What cannot be computed is missing, never infinite."""
-    return value if isfinite(value) else nan

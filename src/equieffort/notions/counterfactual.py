@@ -26,25 +26,27 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import nan
-from typing import Any
+from math import isnan, nan
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.effort.inference.means import mean_limits
 from equieffort.effort.inference.shares import difference
-from equieffort.effort.measures import sample
+from equieffort.effort.measures import CHANCE, Chance, Spread, sample
 from equieffort.errors import ParameterError, closest
 from equieffort.foundations.shown import Shown, Told
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, require_model
 from equieffort.notions.collection import NEEDS_MODEL
 from equieffort.notions.shares import Share
 from equieffort.notions.twins import EQUATIONS, Levels, TwinDecisions, twins_at
+from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.status import Status
 from equieffort.world.groups import Groups
@@ -53,6 +55,8 @@ from equieffort.world.labels import labels_of
 DECIDED = ("refused", "everybody")
 TREATED = ("stays", "turns", "undefined")
 COUNTED = {Status.INFEASIBLE: "n_infeasible", Status.UNKNOWN: "n_unknown", Status.FEASIBLE: "n_unproven"}
+Key = tuple[str, str, str]
+"""Population, group, level."""
 QUARTILES = ("least", "q1", "median", "q3", "most")
 
 
@@ -61,14 +65,19 @@ class CounterfactualFairness(Shown):
     """Each person's decision at every level of the sensitive columns, and what is read from that."""
 
     audited: Audited
-    problem: RecourseProblem
+    problem: RecourseProblem | None
+    """None where the decisions were read from a file."""
     decisions: TwinDecisions
+    chance: Chance = "people"
+    """What the intervals of the ratios allow for."""
+    spreads: Mapping[Key, Spread] = field(default_factory=dict)
+    """Of each ratio, where people were drawn again."""
 
     @classmethod
     def of(cls, audited: Audited, problem: RecourseProblem) -> CounterfactualFairness:
         """Ask the model about everybody's twins."""
         table = audited.table
-        levels = Levels.of(problem, table)
+        levels = Levels.of(problem, table.data)
         own, approved = levels.groups.codes, ~table.is_unfavourable
         return cls(audited, problem, TwinDecisions.of(problem, table.data, table.groups, levels, own, approved))
 
@@ -82,29 +91,39 @@ class CounterfactualFairness(Shown):
         """Whose decision no level changes: those treated counterfactually fairly."""
         return self.decisions.stays
 
-    def frame(self) -> pd.DataFrame:
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
         """CFR: one row a population (refused, everybody), group and level.
 
         group is empty for all groups together; level is empty for "no level changes it", else the share of those who
-        are not of that level and whose decision stays there. `low` and `high` are Wilson's limits, `n` is the
-        denominator; the `n_undefined` have no known twin and are in none, `least` and `most` count them either way.
+        are not of that level and whose decision stays there. `low` and `high` are Wilson's limits, or those of people
+        drawn again (`chance` says what they allow for), `n` is the denominator; the `n_undefined` lack a twin at some
+        level and are in none, whatever other levels say of them, while `least` and `most` count them by all that is
+        known.
         """
-        return pd.DataFrame(
-            [
-                {"decided": decided, "group": group, "level": level, "n_stays": one.k} | one.row(self.audited.level)
-                for (decided, group, level), one in self.shares.items()
-            ]
+        return as_output(
+            pd.DataFrame(
+                [
+                    {"decided": decided, "group": group, "level": level, "n_stays": one.k}
+                    | one.row(self.audited.level)
+                    | {"chance": self.chance}
+                    for (decided, group, level), one in self.shares.items()
+                ]
+            ),
+            output,
         )
 
     @cached_property
-    def shares(self) -> dict[tuple[str, str, str], Share]:
+    def shares(self) -> dict[Key, Share]:
         """By population, group and level; see `frame`."""
-        refused = self.audited.table.is_unfavourable
-        return {
-            (decided, *key): Share(stays, stays + turns, undefined)
-            for decided, among in (("refused", refused), ("everybody", np.ones_like(refused)))
-            for key, (stays, turns, undefined) in self.decisions.counts(among).items()
-        }
+        found = _ratios(self.decisions)
+        if self.chance == "people":
+            return found
+        never = Spread.of(())
+        return {key: replace(one, spread=self.spreads.get(key, never)) for key, one in found.items()}
 
     def ratio(self, group: str, decided: str = "refused") -> Share:
         """CFR of a group, or of all ("")."""
@@ -163,8 +182,9 @@ class CounterfactualFairness(Shown):
                 f"level is {level!r}, which is none. {closest(level, levels.names)}".rstrip(),
                 fix=f"Choose from {', '.join(map(repr, levels.names))}.",
             )
+        problem = require_model(replace(self.audited, problem=self.problem), "counterfactual_fairness()")
         data, code = self.audited.table.data, levels.groups.labels.index(str(level))
-        found = twins_at(self.problem, data, levels, np.full(len(data), code))
+        found = twins_at(problem, data, levels, np.full(len(data), code))
         return found.frame if found.exists.all() else found.frame[found.exists]
 
     @property
@@ -174,7 +194,8 @@ class CounterfactualFairness(Shown):
         columns = " or ".join(map(labels_of(self.groups.columns).feature, self.groups.columns))
         for group in self.groups.labels:
             one = self.ratio(group)
-            unknown = f"; of {one.n_undefined:,} more it is not known" if one.n_undefined else ""
+            known = f", though a level is known to turn {one.sure_not:,} of them" if one.sure_not else ""
+            unknown = f"; of {one.n_undefined:,} more it is not known{known}" if one.n_undefined else ""
             said = f"refused whatever their {columns}: {one.text(self.audited.level)}{unknown}."
             found.append(f"Of the refused {self.groups.people(group)}, {said}")
         whole = self.ratio("", "everybody")
@@ -184,11 +205,38 @@ class CounterfactualFairness(Shown):
     def __str__(self) -> str:
         named = self.efforts.assign(group=[self.groups.name(group) for group in self.efforts["group"]])
         efforts = named.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
-        return "\n".join(["Counterfactual fairness", *self.sentences, "", "Effort of the refused", efforts])
+        lines = ["Counterfactual fairness", *self.sentences, self.allowed]
+        return "\n".join([*lines, "", "Effort of the refused", efforts])
+
+    @property
+    def allowed(self) -> str:
+        """What the intervals of the ratios allow for, and what would allow for more."""
+        words = f"Intervals allow for chance in {CHANCE[self.chance]}."
+        if self.chance == "people":
+            words += " The model and the equations are taken as they are."
+        return words
 
     def _told(self) -> Told:
         tables = {"Ratios": self.frame(), "Effort of the refused": self.efforts}
-        return Told("Counterfactual fairness", self.sentences, tables, [EQUATIONS], ".frame(), .people, .efforts")
+        care = [self.allowed, EQUATIONS]
+        return Told("Counterfactual fairness", self.sentences, tables, care, ".frame(), .people, .efforts")
+
+
+def ratios_of(people: People) -> dict[Key, Share]:
+    """The ratios of people whom nobody has solved."""
+    problem, frame = people.problem, people.frame
+    levels, approved = Levels.of(problem, frame), problem.decision.is_favourable(frame)
+    return _ratios(TwinDecisions.of(problem, frame, people.groups, levels, levels.groups.codes, approved))
+
+
+def _ratios(decisions: TwinDecisions) -> dict[Key, Share]:
+    """By population, group and level."""
+    refused = ~decisions.approved
+    return {
+        (decided, *key): Share(stays, stays + turns, undefined, sure_not=surely_turns)
+        for decided, among in (("refused", refused), ("everybody", np.ones_like(refused)))
+        for key, (stays, turns, undefined, surely_turns) in decisions.counts(among).items()
+    }
 
 
 RATIO = Notion(
@@ -244,7 +292,7 @@ def _ratio_reading(found: CounterfactualFairness, group: str, decided: str) -> N
     nobody = "NO_REFUSED" if decided == "refused" else "NO_PEOPLE"
     notes = [] if one.n or one.n_undefined else [nobody]
     notes += ["NO_TWIN"] if one.n_undefined else []
-    return NotionReading(RATIO.name, group, variant=decided, note=" ".join(notes), **one.row(found.audited.level))
+    return NotionReading(RATIO.name, group, parts=(decided,), note=" ".join(notes), **one.row(found.audited.level))
 
 
 def _gap_reading(found: CounterfactualFairness, group: str, against: str) -> NotionReading:
@@ -257,7 +305,7 @@ def _gap_reading(found: CounterfactualFairness, group: str, against: str) -> Not
         low, high = law.limits(found.audited.level)
         least, most = theirs.certain[0] - mine.certain[1], theirs.certain[1] - mine.certain[0]
         about |= {"estimate": law.estimate, "low": low, "high": high, "least": least, "most": most}
-    return NotionReading(GAP.name, group, against, "refused", note=" ".join(notes), **about)
+    return NotionReading(GAP.name, group, against, ("refused",), note=" ".join(notes), **about)
 
 
 def _effort_reading(found: CounterfactualFairness, row: dict[Any, Any]) -> NotionReading:
@@ -269,9 +317,10 @@ def _effort_reading(found: CounterfactualFairness, row: dict[Any, Any]) -> Notio
     refused = found.ratio(row["group"])
     # Refused people who are all treated the other way leave nobody to average over.
     without = "NO_RECOURSE" if row["n"] else "NOTHING_DEFINED" if refused.n + refused.n_undefined else "NO_REFUSED"
-    notes = [] if row["n_recourse"] else [without]
+    few = "TOO_FEW" if row["n_recourse"] == 1 else "NO_SPREAD" if isnan(low) else ""
+    notes = [few if row["n_recourse"] else without]
     notes += ["UNCERTIFIED"] if row["n_unproven"] or row["n_unknown"] else []
     return NotionReading(
-        EFFORT.name, row["group"], variant=row["treated"], estimate=stats.phi, low=low, high=high, least=least,
-        most=most, n=row["n_recourse"], n_undefined=row["n"] - row["n_recourse"], note=" ".join(notes),
+        EFFORT.name, row["group"], parts=(row["treated"],), estimate=stats.phi, low=low, high=high, least=least,
+        most=most, n=row["n_recourse"], n_undefined=row["n"] - row["n_recourse"], note=" ".join(filter(None, notes)),
     )  # fmt: skip

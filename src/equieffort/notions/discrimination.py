@@ -25,10 +25,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.foundations.arguments import check_whole
 from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
@@ -64,7 +66,7 @@ class CausalDiscrimination(Shown):
         check_whole("draws", draws, 1)
         check_whole("random_state", random_state)
         table = audited.table
-        levels = Levels.of(problem, table)
+        levels = Levels.of(problem, table.data)
         asked = TwinDecisions.of(
             problem, table.data, table.groups, levels, levels.groups.codes, ~table.is_unfavourable, follow=False
         )
@@ -83,9 +85,11 @@ class CausalDiscrimination(Shown):
     def shares(self) -> dict[tuple[str, str, str], Share]:
         """By what was asked about ("people", "domain"), group and level."""
         return {
-            (over, *key): Share(turns, stays + turns, undefined)
+            (over, *key): Share(turns, stays + turns, undefined, sure=surely_turns)
             for over, found in (("people", self.asked), ("domain", self.tested))
-            for key, (stays, turns, undefined) in found.counts(np.ones(len(found.approved), dtype=bool)).items()
+            for key, (stays, turns, undefined, surely_turns) in found.counts(
+                np.ones(len(found.approved), dtype=bool)
+            ).items()
         }
 
     @property
@@ -98,18 +102,25 @@ class CausalDiscrimination(Shown):
         """Of all inputs drawn."""
         return self.shares["domain", "", ""]
 
-    def frame(self) -> pd.DataFrame:
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
         """A row a group and level, over people and over the domain.
 
         group is empty for all together; level is empty for "some level changes the label", else the share whose label
         is another one at that level. `low` and `high` are Wilson's limits, `n` is the denominator. In the domain a
         group is the level that an input was drawn with.
         """
-        return pd.DataFrame(
-            [
-                {"over": over, "group": group, "level": level, "n_changes": one.k} | one.row(self.audited.level)
-                for (over, group, level), one in self.shares.items()
-            ]
+        return as_output(
+            pd.DataFrame(
+                [
+                    {"over": over, "group": group, "level": level, "n_changes": one.k} | one.row(self.audited.level)
+                    for (over, group, level), one in self.shares.items()
+                ]
+            ),
+            output,
         )
 
     @property
@@ -175,7 +186,7 @@ class DiscriminationFamily(Family):
         rows = [("people", group) for group in ("", *audited.table.groups.labels)]
         return [
             NotionReading(
-                DISCRIMINATION.name, group, variant=over, note="" if one.n else "NO_PEOPLE", **one.row(audited.level)
+                DISCRIMINATION.name, group, parts=(over,), note="" if one.n else "NO_PEOPLE", **one.row(audited.level)
             )
             for over, group in (*rows, ("domain", ""))
             if (one := found.shares[over, group, ""])

@@ -35,12 +35,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf, isnan, nan
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import percent
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.effort.measures import Sample
 from equieffort.foundations.arguments import check_whole
 from equieffort.foundations.progress import Progress
@@ -129,7 +130,11 @@ class FairCausalRecourse(Shown):
         found = np.bincount(outcome, minlength=len(OUTCOMES)).tolist()
         return dict(zip(OUTCOMES, found, strict=True))
 
-    def frame(self) -> pd.DataFrame:
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
         """The individual level: a row a group and level (empty: all), with the counts of those not compared."""
         rows = []
         for group in ("", *self.groups.labels):
@@ -139,7 +144,7 @@ class FairCausalRecourse(Shown):
                     one = self.individual(group, level).__dict__ | {}
                     one.pop("n")
                     rows.append({"group": group, "level": level} | counts | one)
-        return pd.DataFrame(rows)
+        return as_output(pd.DataFrame(rows), output)
 
     @property
     def group_gaps(self) -> pd.DataFrame:
@@ -233,7 +238,7 @@ def _group_reading(one: GroupGap, samples: dict[str, Sample], *, largest: bool =
     undefined = sum(sample.stats.n_unfavourable - sample.stats.n_acting for sample in names.values())
     n = sum(sample.stats.n_acting for sample in names.values()) if largest else one.n
     return NotionReading(
-        GROUP.name, "" if largest else one.group, "" if largest else one.against, "largest" if largest else "",
+        GROUP.name, "" if largest else one.group, "" if largest else one.against, ("largest",) if largest else (),
         one.estimate, one.low, one.high, one.least, one.most, n, 0 if largest else one.n_against, undefined, one.note,
     )  # fmt: skip
 
@@ -249,11 +254,11 @@ def _individual_readings(found: FairCausalRecourse, group: str) -> list[NotionRe
     note = f"{one.note} {'SAMPLED' if drawn else ''}".strip()
     return [
         NotionReading(
-            INDIVIDUAL.name, group, "", "mean", one.mean, one.low, one.high, one.mean_least, one.mean_most, one.n, 0,
+            INDIVIDUAL.name, group, "", ("mean",), one.mean, one.low, one.high, one.mean_least, one.mean_most, one.n, 0,
             left, note,
         ),
         NotionReading(
-            INDIVIDUAL.name, group, "", "max", one.max, nan, nan, one.max_least, one.max_most, one.n, 0, left,
+            INDIVIDUAL.name, group, "", ("max",), one.max, nan, nan, one.max_least, one.max_most, one.n, 0, left,
             " ".join(["EXTREME" if one.n else one.note, *(code for code in note.split() if code in CARRIED)]),
         ),
     ]  # fmt: skip

@@ -180,7 +180,7 @@ def _follows(feature: Feature) -> Feature:
 
 
 def _compared(audited: Audited, again: RecourseTable, kept: tuple[str, ...]) -> list[NotionReading]:
-    groups, level, variant = audited.table.groups, audited.level, ", ".join(kept)
+    groups, level = audited.table.groups, audited.level
     members = [np.flatnonzero(groups.codes == code) for code in range(len(groups.labels))]
     sides = [_side(audited.table, again, rows) for rows in members]
     routes = [rows[audited.table.has_action[rows]] for rows in members]
@@ -189,17 +189,17 @@ def _compared(audited: Audited, again: RecourseTable, kept: tuple[str, ...]) -> 
     found = []
     for code, label in enumerate(groups.labels):
         n_lost = int((lost[code] | unknown[code]).sum())
-        blank = NotionReading(EXTRA.name, label, variant=variant, n_undefined=n_lost)
+        blank = NotionReading(EXTRA.name, label, parts=kept, n_undefined=n_lost)
         found.append(mean_reading(blank, sides[code], level))
     for a, b in audited.pairs:
         n_lost = sum(int((lost[code] | unknown[code]).sum()) for code in (a, b))
-        blank = NotionReading(EXTRA_GAP.name, groups.labels[a], groups.labels[b], variant=variant, n_undefined=n_lost)
+        blank = NotionReading(EXTRA_GAP.name, groups.labels[a], groups.labels[b], parts=kept, n_undefined=n_lost)
         found.append(mean_gap(blank, sides[a], sides[b], level))
     for code, label in enumerate(groups.labels):
-        blank = NotionReading(LOST.name, label, variant=variant)
+        blank = NotionReading(LOST.name, label, parts=kept)
         found.append(share_reading(blank, lost[code], level, unknown[code]))
     for a, b in audited.pairs:
-        blank = NotionReading(LOST_GAP.name, groups.labels[a], groups.labels[b], variant=variant)
+        blank = NotionReading(LOST_GAP.name, groups.labels[a], groups.labels[b], parts=kept)
         found.append(share_gap(blank, lost[a], lost[b], level, (unknown[a], unknown[b])))
     return [replace(one, note="NO_RECOURSE") if one.note in ("NO_PEOPLE", "NOTHING_DEFINED") else one for one in found]
 

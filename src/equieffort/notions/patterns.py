@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Bools, Column, Floats
+from equieffort.effort.search.coding import shortest_between
 from equieffort.foundations.arguments import as_plain
 from equieffort.notions.actions import Action, Part
 from equieffort.recourse.problem import RecourseProblem
@@ -90,7 +91,7 @@ def condition_items(columns: Sequence[Column], facts: Floats, rows: Bools) -> li
                 for code, level in enumerate(column.levels)
             ]
             continue
-        cuts = _cuts(values[rows], QUARTERS)
+        cuts = _told_cuts(column, values[rows])
         ends = [(-np.inf, cuts[0]), *pairwise(cuts), (cuts[-1], np.inf)] if len(cuts) else []
         found += [
             Item(column.name, between(column.name, low, high), (values > low) & (values <= high)) for low, high in ends
@@ -108,7 +109,7 @@ def split_items(columns: Sequence[Column], facts: Floats, rows: Bools) -> list[I
                 texts = _compare(column.name, "=", level), _compare(column.name, "!=", level)
                 found.append(Item(column.name, texts[0], facts[:, k] == code, otherwise=texts[1]))
             continue
-        for cut in _cuts(facts[rows, k], QUARTERS):
+        for cut in _told_cuts(column, facts[rows, k]):
             texts = between(column.name, -np.inf, cut), between(column.name, cut, np.inf)
             found.append(Item(column.name, texts[0], facts[:, k] <= cut, otherwise=texts[1]))
     return [item for item in found if item.members[rows].any() and not item.members[rows].all()]
@@ -154,6 +155,15 @@ def _cuts(values: Floats, shares: Sequence[float], *, ends: bool = False) -> lis
         return []
     found = np.unique(known) if ends else np.unique(np.quantile(known, shares, method="inverted_cdf"))
     return [float(v) for v in found if ends or v < known.max()]
+
+
+def _told_cuts(column: Column, values: Floats) -> list[float]:
+    """Quartiles, each as the number of fewest digits that parts the same people; whole numbers as they are."""
+    cuts = _cuts(values, QUARTERS)
+    if column.is_whole:
+        return cuts
+    known = np.unique(values[~np.isnan(values)])
+    return [float(shortest_between(np.float64(cut), known[np.searchsorted(known, cut, "right")])) for cut in cuts]
 
 
 def between(name: str, low: float, high: float) -> str:

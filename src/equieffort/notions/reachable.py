@@ -17,7 +17,7 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.models.classifiers import LinearView, TreeView
 from equieffort.recourse.counterfactuals import is_allowed, propagate_as_stored, with_columns
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.interventions import NotLinear, intervention_sets_of
+from equieffort.recourse.solvers.interventions import Misfit, intervention_sets_of
 from equieffort.recourse.table import RecourseTable
 
 CELLS = 64
@@ -139,7 +139,7 @@ def _nodes(
 def _is_linear(problem: RecourseProblem) -> bool:
     try:
         intervention_sets_of(problem)
-    except NotLinear:
+    except Misfit:
         return False
     return True
 

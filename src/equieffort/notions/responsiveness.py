@@ -19,7 +19,16 @@ import pandas as pd
 
 from equieffort.foundations.arguments import check_whole
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
-from equieffort.notions.comparing import SHARE, Found, mean_gap, mean_reading, share_gap, share_reading, side_of
+from equieffort.notions.comparing import (
+    SHARE,
+    Found,
+    mean_gap,
+    mean_reading,
+    share_gap,
+    share_reading,
+    side_of,
+    told_if_none,
+)
 from equieffort.notions.reachable import CELLS, Reached, reach
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
@@ -127,15 +136,15 @@ def _responsiveness(audited: Audited, reached: list[Reached]) -> list[NotionRead
         sides = [side_of(share[~np.isnan(share)]) for share in shares]
         for code, label in enumerate(groups.labels):
             blank = NotionReading(
-                RESPONSIVENESS.name, label, variant=one.feature, n_undefined=undefined[code], note=note
+                RESPONSIVENESS.name, label, parts=(one.feature,), n_undefined=undefined[code], note=note
             )
-            found.append(mean_reading(blank, sides[code], level, SHARE))
+            found.append(mean_reading(told_if_none(blank, len(shares[code])), sides[code], level, SHARE))
         for a, b in audited.pairs:
             blank = NotionReading(
-                GAP.name, groups.labels[a], groups.labels[b], variant=one.feature,
+                GAP.name, groups.labels[a], groups.labels[b], parts=(one.feature,),
                 n_undefined=undefined[a] + undefined[b], note=note,
             )  # fmt: skip
-            found.append(mean_gap(blank, sides[a], sides[b], level))
+            found.append(mean_gap(told_if_none(blank, len(shares[a]), len(shares[b])), sides[a], sides[b], level))
     return found
 
 

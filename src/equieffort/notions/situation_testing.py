@@ -40,7 +40,7 @@ import pandas as pd
 from equieffort.data.frames import Floats
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_number, check_whole
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, require_model
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, few_noted, require_model
 from equieffort.notions.comparing import Found, share_gap, share_reading
 from equieffort.notions.effects import direct_causes, effects_of
 from equieffort.notions.situations import Neighbours, Situation, decisions_of
@@ -72,7 +72,7 @@ GAP = Notion(
 SAVED = "It asks the model what each feature does to the decision, and the model is not in a saved audit."
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SituationTesting(Found):
     """Readings, people, and the distance they rest on."""
 
@@ -191,20 +191,20 @@ def _compared(
     """Of two groups, each against the other, which a share names where there are several comparisons."""
     found = []
     for among in ("refused", "everybody"):
-        asked = f"k = {k}, tau = {tau:g}"
+        asked = (f"k = {k}", f"tau = {tau:g}")
         chosen = [side if among == "everybody" else side[side["decision"] == "refused"] for side in sides]
         known = [side.dropna(subset=["difference"]) for side in chosen]
         without = [len(side) - len(kept) for side, kept in zip(chosen, known, strict=True)]
         yes = [side["discriminated"].to_numpy(dtype=bool) for side in known]
         empty = "NO_REFUSED" if among == "refused" else "NO_PEOPLE"
         for mine, other in ((0, 1), (1, 0)):
-            variant = f"{among}, {asked}" if only else f"{among}, against {names[other]}, {asked}"
-            blank = NotionReading(SHARE.name, names[mine], variant=variant, n_undefined=without[mine])
+            parts = (among, *asked) if only else (among, f"against {names[other]}", *asked)
+            blank = NotionReading(SHARE.name, names[mine], parts=parts, n_undefined=without[mine])
             one = share_reading(blank, yes[mine], audited.level)
             found.append(_noted(one, note, "TOO_FEW" if without[mine] else empty))
-        blank = NotionReading(GAP.name, *names, f"{among}, {asked}", n_undefined=sum(without))
+        blank = NotionReading(GAP.name, *names, (among, *asked), n_undefined=sum(without))
         one = share_gap(blank, yes[0], yes[1], audited.level)
-        found.append(_noted(one, note, "TOO_FEW" if sum(without) else empty))
+        found.append(few_noted(_noted(one, note, "TOO_FEW" if sum(without) else empty), audited.min_people))
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from equieffort.effort.inference.means import Side
 from equieffort.effort.measures.burden import Burden
 from equieffort.effort.measures.sample import sample
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views
-from equieffort.notions.comparing import Found, mean_gap, mean_reading
+from equieffort.notions.comparing import Found
+from equieffort.notions.sparse_means import sparse_gap, sparse_reading
 
 REFERENCE = "Milli, Miller, Dragan and Hardt 2019; Barrainkua et al. 2026"
 BURDEN = Notion(
@@ -62,20 +63,22 @@ class SocialBurden(Family):
         """The worst group first, the others, then each comparison."""
         if audited.labels is None:
             return [NotApplicable(notion.name, WHY) for notion in self.notions]
-        groups, deserving = audited.table.groups, audited.labels
+        groups, deserving, refused = audited.table.groups, audited.labels, audited.table.is_unfavourable
+        most = nan if audited.budget is None else audited.budget
         sides = [_side(audited, deserving & (groups.codes == code)) for code in range(len(groups.labels))]
         note = "NO_LABELLED" if audited.budget is not None else "NO_BUDGET"
+        carriers = [int((deserving & refused & (groups.codes == code)).sum()) for code in range(len(groups.labels))]
         found = [
-            mean_reading(NotionReading(BURDEN.name, group=label), side, audited.level)
-            for label, side in zip(groups.labels, sides, strict=True)
+            sparse_reading(NotionReading(BURDEN.name, group=label), side, count, most, audited.level)
+            for label, side, count in zip(groups.labels, sides, carriers, strict=True)
         ]
         found = [replace(one, note=note) if isnan(one.estimate) else one for one in found]
         found.sort(key=lambda one: (isnan(one.estimate), -one.estimate if not isnan(one.estimate) else 0.0))
         if not isnan(found[0].estimate):
-            found[0] = replace(found[0], variant="worst group")
+            found[0] = replace(found[0], parts=("worst group",))
         for a, b in audited.pairs:
             blank = NotionReading(GAP.name, groups.labels[a], groups.labels[b])
-            one = mean_gap(blank, sides[a], sides[b], audited.level)
+            one = sparse_gap(blank, (sides[a], sides[b]), (carriers[a], carriers[b]), most, audited.level)
             found.append(replace(one, note=note) if isnan(one.estimate) else one)
         return found
 

@@ -113,7 +113,7 @@ def solve_twins(
     relative to the twin's. Whole numbers that people act on must stay whole, so that those of a twin are rounded.
     """
     table = audited.table
-    levels = Levels.of(problem, table)
+    levels = Levels.of(problem, table.data)
     to = np.array(levels.codes, dtype=np.intp)
     person, level = np.repeat(rows, len(to)), np.tile(to, len(rows))
     other = levels.groups.codes[person] != level

@@ -41,10 +41,10 @@ class Levels:
     """(group, sensitive column): what is set, encoded; NaN where a group is no level."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, table: RecourseTable) -> Levels:
-        """As the people have them."""
-        groups, columns = own_groups(table), problem.schema.sensitive_columns
-        own = np.column_stack([problem.encoding[name].encode(table.data[name]) for name in columns])
+    def of(cls, problem: RecourseProblem, people: pd.DataFrame) -> Levels:
+        """As these people have them."""
+        groups, columns = Groups.of(people, problem.schema), problem.schema.sensitive_columns
+        own = np.column_stack([problem.encoding[name].encode(people[name]) for name in columns])
         values = np.full((len(groups.labels), len(columns)), np.nan)
         for code in groups.known:
             members = np.flatnonzero(groups.codes == code)
@@ -158,27 +158,34 @@ class TwinDecisions:
         """Whose decision no level changes."""
         return ~self.turns & ~self.is_undefined
 
-    def counts(self, among: Bools) -> dict[tuple[str, str], tuple[int, int, int]]:
-        """By group and level: how many of these people stay, turn, and are undefined.
+    def counts(self, among: Bools) -> dict[tuple[str, str], tuple[int, int, int, int]]:
+        """By group and level: how many of these people stay, turn, and are undefined, and of these turn for certain.
 
         An empty group is all groups, an empty level all levels; at a level only those who are not of it are counted.
+        Whoever lacks a twin at some level is undefined, also where another level turns them: to count of the people
+        with unknown twins only those who turn would count against them what nobody knows of the others.
         """
         codes, labels = self.groups.codes, self.groups.labels
-        parts = [("", among, self.turns, self.is_undefined)]
+        parts = [("", among, self.turns, (self.decided == ABSENT).any(axis=1))]
         for k, (code, name) in enumerate(zip(self.levels.codes, self.levels.names, strict=True)):
             absent = self.decided[:, k] == ABSENT
             parts.append((name, among & (self.own != code), self.turned[:, k], absent))
-        found: dict[tuple[str, str], tuple[int, int, int]] = {}
+        found: dict[tuple[str, str], tuple[int, int, int, int]] = {}
         for level, members, turned, undefined in parts:
             each = np.column_stack(
                 [
                     np.bincount(codes[whom], minlength=len(labels))
-                    for whom in (members & ~turned & ~undefined, members & turned, members & undefined)
+                    for whom in (
+                        members & ~turned & ~undefined,
+                        members & turned & ~undefined,
+                        members & undefined,
+                        members & undefined & turned,
+                    )
                 ]
             )
             for group, row in zip(("", *labels), (each.sum(axis=0), *each), strict=True):
                 if not (level and level == group):
-                    found[group, level] = (int(row[0]), int(row[1]), int(row[2]))
+                    found[group, level] = (int(row[0]), int(row[1]), int(row[2]), int(row[3]))
         # Rows of a group stand together.
         return {(group, level): n for name in ("", *labels) for (group, level), n in found.items() if group == name}
 

@@ -16,9 +16,11 @@ from equieffort.data.frames import percent
 from equieffort.datasets import german_credit
 from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import EquieffortWarning
-from equieffort.results.audits import Audit, audit
+from equieffort.results.auditing import audit
+from equieffort.results.audits import Audit
 from equieffort.world.cost import Cost, WeightedL1
 from equieffort.world.distances import Distance, Euclidean, Manhattan
+from equieffort.world.labels import Labels
 from equieffort.world.scales import MAD, Own, Std
 from equieffort.world.schema import UNLIMITED, Feature, Schema
 from equieffort.world.scm import StructuralCausalModel
@@ -47,13 +49,17 @@ class Extra:
 
 
 def german_audit(
-    features: dict[str, Feature] | None = None, cost: Cost | None = None, neighbourhood: Neighbourhood | None = None
+    features: dict[str, Feature] | None = None,
+    cost: Cost | None = None,
+    neighbourhood: Neighbourhood | None = None,
+    labels: Labels | None = None,
 ) -> Audit:
     """German credit in its own units, with intercepts; by default bounded, as the demo shows it."""
     X, y = german_credit("paper")
     encode = make_column_transformer((OneHotEncoder(drop="if_binary"), ["sex"]), remainder=StandardScaler())
     classifier = make_pipeline(encode, LogisticRegression(tol=1e-12, max_iter=10_000)).fit(X, y)
-    schema = Schema(sensitive="sex", protected="female", favourable="good", features=features or BOUNDED)
+    declared, labels = features or BOUNDED, labels or Labels()
+    schema = Schema(sensitive="sex", protected="female", favourable="good", features=declared, labels=labels)
     scm = StructuralCausalModel([("sex", "amount"), ("age", "amount"), ("amount", "duration")]).fit(X)
     return audit(classifier, X, schema=schema, scm=scm, cost=cost, neighbourhood=neighbourhood)
 

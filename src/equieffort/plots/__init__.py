@@ -55,6 +55,16 @@ class AuditPlots:
     def __init__(self, audit: Audit) -> None:
         self.audit = audit
 
+    def __dir__(self) -> list[str]:
+        # What completion shows is pictures.
+        return [name for name in super().__dir__() if name != "audit"]
+
+    def __repr__(self) -> str:
+        names = [name for name in dir(self) if not name.startswith("_")]
+        first = [f"{name}()" for name in REPORT.values()]
+        others = [f"{name}()" for name in names if name not in REPORT.values()]
+        return "\n".join(["Pictures of the report: " + ", ".join(first), "Of other notions: " + ", ".join(others)])
+
     @cached_property
     def _material(self) -> Material:
         return Material.of(self.audit, 0)

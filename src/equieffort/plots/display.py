@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.output import Other, Output, Pandas, as_output
+from equieffort.errors import ParameterError, closest, listed
 from equieffort.plots.figures import Canvas
 
 if TYPE_CHECKING:
@@ -71,7 +72,15 @@ class Display:
         if ending == "svg":
             out.write_text(self.svg, encoding="utf-8")
         else:
-            self.plot().figure_.savefig(out, format=ending, dpi=dpi)
+            figure = self.plot().figure_
+            known = sorted({"svg", *figure.canvas.get_supported_filetypes()})
+            if ending not in known:
+                raise ParameterError(
+                    "PARAMETER",
+                    f"{out.name!r} ends in {ending!r}, which is no kind of picture. {closest(ending, known)}".rstrip(),
+                    fix=f"Give a name that ends in one of {listed(known, 20)}.",
+                )
+            figure.savefig(out, format=ending, dpi=dpi)
         return out
 
     def __repr__(self) -> str:

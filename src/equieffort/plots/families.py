@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from equieffort.notions.base import NotionReading
 from equieffort.plots.display import Display
 from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, Canvas, plain_legend, plain_text
 from equieffort.plots.looks import looks
 from equieffort.plots.twins import MARKERS
 from equieffort.report.forest import Panel, Point, forest_chart
 from equieffort.report.panels import Plane, Series, plane_chart
+from equieffort.world.labels import labels_of
 
 if TYPE_CHECKING:
     from equieffort.data.frames import Floats
@@ -53,7 +55,7 @@ def show_awareness(found: Found, groups: Groups) -> Display:
             series.append(Series(groups.name(label), part["p"].tolist(), shares, look[label], kind="points"))
         whole = _whole(found)
         plane = Plane(
-            series, f"{_of_variant(whole)[0]} of the person", "share of their pairs", y_share=True,
+            series, f"{_score(found)[0]} of the person", "share of their pairs", y_share=True,
             across=whole["estimate"].dropna().tolist(), key="Dotted: the share of all pairs.",
         )  # fmt: skip
         return plane_chart("awareness", title, "A mark a person.", plane)
@@ -70,7 +72,7 @@ def show_responsiveness(found: Found, groups: Groups, level: str) -> Display:
 
     def svg() -> Markup:
         panels = [
-            Panel(_feature(notion, feature).replace("\n", " "), "in per cent", _points(part, groups, 100), 0.0,
+            Panel(_feature(notion, feature, groups).replace("\n", " "), "in per cent", _points(part, groups, 100), 0.0,
                   is_share=True)
             for (notion, feature), part in _blocks(found, groups)
         ]  # fmt: skip
@@ -136,8 +138,10 @@ def _blocks(found: Found, groups: Groups) -> list[tuple[tuple[str, str], pd.Data
     return [((str(a), str(b)), part) for (a, b), part in rows.groupby(["notion", "variant"], sort=False)]
 
 
-def _feature(notion: str, feature: str) -> str:
-    return "nothing helps\n(preclusion)" if notion == "preclusion" else f"{feature} alone\nhelps"
+def _feature(notion: str, feature: str, groups: Groups) -> str:
+    if notion == "preclusion":
+        return "nothing helps\n(preclusion)"
+    return f"{labels_of(groups.columns).feature(feature)} alone\nhelps"
 
 
 def _points(rows: pd.DataFrame, groups: Groups, times: float = 1.0) -> list[Point]:
@@ -149,14 +153,15 @@ def _points(rows: pd.DataFrame, groups: Groups, times: float = 1.0) -> list[Poin
     return found
 
 
+def _score(found: Found) -> tuple[str, ...]:
+    """Which score, and the constant, of notions about pairs."""
+    read = (one.parts for one in found.readings if isinstance(one, NotionReading) and one.notion == "awareness_share")
+    return next(read, ("score", "L"))
+
+
 def _whole(found: Found) -> pd.DataFrame:
     rows = found.frame()
     return rows[(rows["notion"] == "awareness_share") & (rows["group"] == "")]
-
-
-def _of_variant(whole: pd.DataFrame) -> list[str]:
-    """Which score, and the constant."""
-    return str(whole["variant"].iloc[0] if len(whole) else "score, L").split(", ")
 
 
 def _most_effort(found: Found) -> float:
@@ -215,7 +220,7 @@ def _draw_awareness(found: Found, groups: Groups, canvas: Canvas) -> None:
             xytext=(0, 4), textcoords="offset points", ha="right", fontsize="small", color="0.3",
             bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
         )  # fmt: skip
-    kind, constant = _of_variant(whole)
+    kind, constant = _score(found)
     axes.set(xlabel=f"{kind} of the person", ylabel=f"pairs scored too differently ({constant})")
     axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     axes.set_ylim(bottom=0)
@@ -229,7 +234,7 @@ def _draw_responsiveness(found: Found, groups: Groups, canvas: Canvas) -> None:
     (axes,) = canvas.panels((6.4, 0.26 * height + 0.3 * len(blocks) + 1.3))
     place, names, places = 0.0, [], []
     for (notion, feature), part in blocks:
-        names.append(_feature(notion, feature))
+        names.append(_feature(notion, feature, groups))
         places.append(place + (len(part) - 1) / 2)
         for row in part.to_dict("records"):
             _interval(axes, row, place, _colour(groups, row["group"]), label=groups.name(row["group"]))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
 from equieffort.plots.display import Display
 from equieffort.plots.figures import COLOURS, STYLES, Canvas, plain_text
-from equieffort.report.panels import Plane, Series, nothing_chart, plane_chart, stacked
-from equieffort.report.svg import Look
+from equieffort.report.asked import own_front, planes_of
+from equieffort.report.panels import nothing_chart, plane_chart, stacked
+from equieffort.report.svg import Picture
 
 if TYPE_CHECKING:
     from equieffort.notions.group_routes import GroupRoutes
 
 MARKS = "os^D"
-MEASURED = ("mean_extra", "effectiveness", "low", "high")
 
 
 def show_group_routes(found: GroupRoutes) -> Display:
@@ -29,34 +28,17 @@ def show_group_routes(found: GroupRoutes) -> Display:
     )
 
 
-def _front(found: GroupRoutes) -> pd.DataFrame:
-    front = found.front
-    return front[(front["chosen_for"] == front["group"]) & (front["assignment"] == "menu") & front["is_pareto"]]
-
-
 def _svg(found: GroupRoutes, title: str) -> Markup:
-    charts: list[tuple[str, Markup]] = []
-    for name, mine in _front(found).groupby("group", sort=False):
-        series = []
-        for n in sorted(set(mine["n_routes"].tolist())):
-            part, look = mine[mine["n_routes"] == n].sort_values("extra_chosen"), Look("group", n - 1)
-            label = "1 route" if n == 1 else f"{n} routes"
-            shares = part["n_turned_chosen"] / part["n_chosen_on"]
-            series.append(Series(label, part["extra_chosen"].tolist(), shares.tolist(), look))
-            x, y, low, high = (part[part["is_best"]].head(1)[key].tolist() for key in MEASURED)
-            series.append(Series("", x, y, look, low, high, "points"))
-        most = float(np.nanmax([v for one in series for v in one.x], initial=0.0)) * 1.05 or 1.0
-        plane = Plane(
-            series, "mean effort beyond each person's own", "share turned", (0.0, most), (0.0, 1.0), y_share=True
-        )
-        heading = found.groups.name(str(name))
+    charts: list[tuple[str, Picture]] = []
+    for name, plane in planes_of(found):
+        heading = found.groups.name(name)
         charts.append((heading, plane_chart(f"routes-{len(charts)}", heading, "", plane)))
     described = "The share turned against the extra effort, by number of routes."
     return stacked("group-routes", title, described, charts) if charts else nothing_chart("group-routes", title)
 
 
 def _panels(found: GroupRoutes, canvas: Canvas) -> None:
-    front = _front(found)
+    front = own_front(found)
     names = list(dict.fromkeys(front["group"])) or [""]
     panels = canvas.panels((4.6 * len(names) + 0.4, 4.0), 1, len(names))
     for axes, name in zip(panels, names, strict=True):

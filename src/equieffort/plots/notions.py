@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from markupsafe import Markup
 
-from equieffort.notions.base import Notion, NotionReading
+from equieffort.notions.base import Notion, NotionReading, few_noted
 from equieffort.notions.collection import Notions, Side, side_of
 from equieffort.plots.display import Display
 from equieffort.plots.figures import COLOURS, Canvas, plain_text
 from equieffort.report.forest import Panel, Point, forest_chart
-from equieffort.words.notions import reading_text
+from equieffort.words.notions import form_parts, reading_text
 from equieffort.words.shown import interval_text, known_measures, value_text
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def lines_of(audit: Audit, found: Notions) -> list[Line]:
         measure = known[row["measure"]]
         if (row["group"], row["against"]) != pair or measure.is_bound:
             continue
-        limits = {key: row[key] for key in ("estimate", "low", "high", "least", "most")}
+        limits = {key: row[key] for key in ("estimate", "low", "high", "least", "most", "n", "n_against")}
         asked = Notion(measure.name, measure.title, "", "", "", measure.neutral, measure.orientation)
-        side = side_of(asked, NotionReading(measure.name, *pair, **limits))
+        side = side_of(asked, few_noted(NotionReading(measure.name, *pair, **limits), audit.criteria.min_people))
         text = f"{value_text(measure, row['estimate'])} ({interval_text(measure, row['low'], row['high'])})"
         is_ratio = measure.scale.name == "log"
         places = placed((row["low"], row["estimate"], row["high"]), measure.neutral, measure.orientation, is_ratio)
@@ -69,17 +69,20 @@ def lines_of(audit: Audit, found: Notions) -> list[Line]:
         notion = found.notion(reading.notion)
         places = placed((reading.low, reading.estimate, reading.high), notion.neutral, notion.orientation or 1)
         text = "{} ({})".format(*reading_text(notion, reading))
-        lines.append(Line(notion.name, notion.title, _variant(reading), found.side(reading), text, places))
+        lines.append(Line(notion.name, notion.title, _variant(reading, audit), found.side(reading), text, places))
     return lines
 
 
-def _variant(reading: NotionReading) -> str:
+def _variant(reading: NotionReading, audit: Audit) -> str:
     """What tells lines of one notion apart; metrics, thresholds and places are in the table."""
-    return reading.variant.split(",")[0] if reading.notion in SEVERAL else ""
+    parts = form_parts(reading, audit.recourse.source.schema.names)
+    if reading.notion in ("bounded_reward_gap", "threshold_reward_gap"):
+        return ", ".join(parts[1:] if parts[0] == "decision" else parts)
+    return parts[0] if reading.notion in SEVERAL and parts else ""
 
 
-SEVERAL = ("aed", "responsiveness_gap")
-"""Notions that are read of several features."""
+SEVERAL = ("aed", "responsiveness_gap", "situation_discriminated_gap")
+"""Notions that are read of several features, or among several people."""
 
 
 def placed(
@@ -169,7 +172,11 @@ def _draw(axes: Any, line: Line, place: float) -> None:
             [middle], [place], mark, color=colour, markersize=5, mfc=colour if filled else "white",
             gid=f"estimate {line.name}",
         )  # fmt: skip
-    words = f"{shorten(line.variant, 16, placeholder='…')}: {line.text}" if line.variant else line.text
+    words = (
+        f"{shorten(line.variant.replace('effort at most', 'to'), 18, placeholder='…')}: {line.text}"
+        if line.variant
+        else line.text
+    )
     text = axes.text(1.01, place, words, transform=axes.get_yaxis_transform(), va="center", fontsize=7)
     plain_text(text)
 

@@ -14,7 +14,7 @@ from equieffort.plots.display import Display
 from equieffort.plots.figures import COLOURS, NO_WIDTH, Canvas, plain_legend, plain_text
 from equieffort.plots.looks import looks
 from equieffort.report.panels import Plane, Series, plane_chart, stacked
-from equieffort.report.svg import Look
+from equieffort.report.svg import Look, Picture
 from equieffort.world.groups import group_name
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def show_effort_rewards(found: Rewards, own: RecourseTable) -> Display:
     curves = [(one, effort_curve(group_samples(one, None, None), found.level)) for one in (found.recourse, own)]
 
     def svg() -> Markup:
-        charts: list[tuple[str, Markup]] = []
+        charts: list[tuple[str, Picture]] = []
         for (table, curve), words in zip(curves, TITLES, strict=True):
             look, series = looks(table.groups), []
             for group, part in curve.dropna(subset=["share"]).groupby("group", sort=False):

@@ -20,7 +20,7 @@ from equieffort.report.forest import Panel, Point, forest_chart
 from equieffort.report.panels import Plane, Series, nothing_chart, plane_chart, stacked
 from equieffort.report.svg import Look
 from equieffort.words.shown import interval_text, ratio_marks, value_text
-from equieffort.words.subgroups import counted_people, readable
+from equieffort.words.subgroups import conditions, counted_people
 
 if TYPE_CHECKING:
     from equieffort.results.subgroup_search import SubgroupSearch
@@ -101,7 +101,7 @@ def _draw(search: SubgroupSearch, frame: pd.DataFrame, most: int, title: str, ca
 def _label(row: dict[str, Any], several: bool) -> str:
     """The rule with a line break between conditions where one is too long."""
     lines = [f"{row['group']} against {row['against']}:"] if several else []
-    for condition in readable(row["rule"]).split(" and "):
+    for condition in conditions(row["rule"]):
         part = shorten(condition, LONGEST, placeholder=" …")
         if lines and len(lines[-1]) + len(part) < LONGEST and not (several and len(lines) == 1):
             lines[-1] += f" and {part}"

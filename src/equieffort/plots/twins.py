@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from math import isnan
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 
 from equieffort.data.frames import percent
-from equieffort.notions.counterfactual import QUARTILES
 from equieffort.plots.display import Display
 from equieffort.plots.figures import COLOURS, NO_WIDTH, Canvas, plain_text
 from equieffort.plots.looks import looks
+from equieffort.report.asked import TREATED, boxes_of
 from equieffort.report.forest import Panel, Point, forest_chart
-from equieffort.report.panels import Box, Plane, Series, box_chart, plane_chart
+from equieffort.report.panels import Plane, Series, box_chart, plane_chart
 
 if TYPE_CHECKING:
     from equieffort.notions.counterfactual import CounterfactualFairness
@@ -22,12 +23,8 @@ if TYPE_CHECKING:
     from equieffort.notions.fair_causal_recourse import FairCausalRecourse
     from equieffort.notions.shares import Share
 
-SAID = {
-    "stays": "refused in\nevery group",
-    "turns": "approved in\nanother group",
-    "undefined": "in another group\nnot known",
-}
-"""What is said under a box."""
+UNDER = 15
+"""Letters of a line under a box."""
 
 
 def show_counterfactual_fairness(found: CounterfactualFairness) -> Display:
@@ -40,11 +37,7 @@ def show_counterfactual_fairness(found: CounterfactualFairness) -> Display:
 
 
 def _boxes(found: CounterfactualFairness, title: str) -> Markup:
-    look, boxes = looks(found.groups), []
-    for row in found.efforts.to_dict("records"):
-        label = f"{found.groups.name(row['group'])}, {' '.join(SAID[row['treated']].split())}"
-        numbers = [float(row[key]) for key in QUARTILES]
-        boxes.append(Box(label, numbers, " ".join(_counted(row).split("\n")[:1]), look[row["group"]]))
+    boxes = boxes_of(found, looks(found.groups), found.efforts)
     return box_chart("counterfactual-fairness", title, "Boxes of efforts.", boxes, x_label="effort")
 
 
@@ -64,7 +57,7 @@ def _draw_boxes(found: CounterfactualFairness, canvas: Canvas) -> None:
                 medianprops={"color": colour, "lw": 2}, whiskerprops={"color": colour}, capprops={"color": colour},
                 flierprops={"marker": "o", "markersize": 3, "mfc": "none", "mec": colour},
             )  # fmt: skip
-        ticks.append(f"{SAID[row['treated']]}\n{_counted(row)}")
+        ticks.append("\n".join([*wrap(TREATED[row["treated"]], UNDER), _counted(row)]))
         if place == 0 or row["group"] != rows["group"].iloc[place - 1]:
             text = axes.text(
                 place - 0.4, 1.02, groups.name(row["group"]), color=colour, transform=axes.get_xaxis_transform()

@@ -16,16 +16,13 @@ import numpy.typing as npt
 
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_number
-from equieffort.foundations.tolerances import is_closed
+from equieffort.foundations.tolerances import NEGLIGIBLE, is_closed
 from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.solvers import PreparedSolver
 from equieffort.recourse.solvers.max_actions import NOTHING, Acts, Held
 from equieffort.recourse.status import Status
 from equieffort.recourse.table import STORED, RecourseTable, SolvedSource
 from equieffort.recourse.verification import ActionVerifier
-
-NEGLIGIBLE = 1e-9
-"""Of what a way costs: a change that costs less does not make it another way."""
 
 
 def check_alternatives(count: object) -> None:
@@ -43,9 +40,9 @@ def find_alternatives(table: RecourseTable, rows: npt.NDArray[np.intp], count: i
     source = table.source
     if not isinstance(source, SolvedSource):
         raise ParameterError(
-            "AUDIT_FILE",
-            "This audit was read from a file, which holds neither the model nor the equations.",
-            fix="Run the audit again and ask there.",
+            "AUDIT_LOADED",
+            "This audit was read from a file or streamed, and holds neither the model nor the equations.",
+            fix="Run the audit again, with people in memory, and ask there.",
         )
     search = _Ranking(table, source, rows)
     return [search.next() for _ in range(count - 1)]

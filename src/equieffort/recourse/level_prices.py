@@ -39,12 +39,13 @@ class LevelPrices:
             return cls(len(levels), up)
         place = places(feature, levels)
         rise = place[None, :] - place[:, None]
-        table = np.where(rise > 0, up, down)
+        # Weights may be whole numbers, and what is not allowed is infinite.
+        table = np.where(rise > 0, up, down).astype(np.float64)
         if feature.steps:
             assert feature.order is not None
             table = table * np.abs(rise) / (len(feature.order) - 1)
         codes = {level: code for code, level in enumerate(levels)}
-        for (start, end), price in (feature.prices or {}).items():
+        for (start, end), price in feature.priced.items():
             if start in codes and end in codes:
                 table[codes[start], codes[end]] = price
         for limit in limits(feature):

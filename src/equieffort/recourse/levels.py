@@ -15,7 +15,7 @@ import pandas as pd
 from equieffort.data.frames import Column, Encoding, find_levels, is_ordered
 from equieffort.errors import EquieffortError
 from equieffort.models.classifiers import Decision, known_levels
-from equieffort.world.ordered import check_known
+from equieffort.world.ordered import are_truth_values, check_known
 from equieffort.world.schema import Feature, Role, Schema
 from equieffort.world.scm import StructuralCausalModel
 
@@ -51,7 +51,7 @@ def with_orders(schema: Schema, encoding: Encoding, tables: Sequence[pd.DataFram
         feature, column = schema.feature(name), encoding[name]
         if not (column.is_category and feature.needs_order and feature.order is None):
             continue
-        order = column.levels if set(column.levels) == {False, True} else _typed_order(name, tables)
+        order = order_of(column, tables)
         if order is not None:
             for key, end in zip(("lower", "upper"), feature.limits, strict=True):
                 check_known(f"{key} of {name!r}", [end] if isinstance(end, str) else [], order)
@@ -59,11 +59,13 @@ def with_orders(schema: Schema, encoding: Encoding, tables: Sequence[pd.DataFram
     return replace(schema, features=features)
 
 
-def _typed_order(name: str, tables: Sequence[pd.DataFrame]) -> tuple[Any, ...] | None:
-    """The order that the type of a column declares, in the first table whose column has one."""
+def order_of(column: Column, tables: Sequence[pd.DataFrame]) -> tuple[Any, ...] | None:
+    """The order that truth values have, or that the type of a column declares, in the first table that has one."""
+    if are_truth_values(column.levels):
+        return column.levels
     for table in tables:
-        if name in table and is_ordered(table[name]):
-            return find_levels(table[name])
+        if column.name in table and is_ordered(table[column.name]):
+            return find_levels(table[column.name])
     return None
 
 

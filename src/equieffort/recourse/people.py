@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Missing, join_sensitive, read_frame, refuse_wild, require_columns, screen
 from equieffort.errors import ParameterError, Setting, many, warn
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.world.groups import Groups
+from equieffort.world.groups import Groups, group_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,10 @@ class People:
             return X
         columns = problem.schema.sensitive_columns
         whole = problem.schema.spread.join(read_frame(X, names=problem.decision.own))
+        if alone and sensitive_features is None:
+            # Nobody is compared: a group on which nothing depends need not be told.
+            idle = [name for name in columns if name in problem.names and problem.names.index(name) in problem.idle]
+            whole = whole.assign(**dict.fromkeys([name for name in idle if name not in whole.columns], np.nan))
         frame = join_sensitive(whole, sensitive_features, columns)
         needed = dict.fromkeys((*problem.names, *columns))
         require_columns(frame, needed, why=("The problem uses a column, but ", Setting("the table")))
@@ -52,7 +57,7 @@ class People:
         matters = [name for name in lax if problem.encoding.position(name) not in problem.idle]
         complete &= frame[matters].notna().all(axis=1)
         if missing == "drop" and not complete.all():
-            frame = _without_missing(frame, complete, columns)
+            frame = _without_missing(frame, complete, problem.schema.sensitive_columns)
         if not frame.index.is_unique:
             warn(
                 "DATA_DUPLICATE_INDEX",
@@ -74,7 +79,7 @@ def _warn_unknown(groups: Groups) -> None:
     """Say of how many people the group is not known."""
     counts = {groups.name(groups.labels[k]): int((groups.codes == k).sum()) for k in groups.unknown}
     if counts:
-        told = ", ".join(f"{name}: {n:,}" for name, n in counts.items())
+        told = ", ".join(f"{name}: {n:,}" for name, n in counts.items() if n)
         warn(
             "DATA_GROUP_UNKNOWN",
             f"The group of {many(sum(counts.values()), 'person', 'people')} is not known ({told}): one of their own.",
@@ -85,10 +90,12 @@ def _warn_unknown(groups: Groups) -> None:
 def _without_missing(frame: pd.DataFrame, complete: pd.Series, columns: tuple[str, ...]) -> pd.DataFrame:
     gone = frame.loc[~complete, list(columns)]
     labels = [" & ".join("missing" if pd.isna(v) else str(v) for v in row) for row in gone.itertuples(index=False)]
-    counts = ", ".join(f"{label}: {count}" for label, count in sorted(Counter(labels).items()))
+    counted = sorted(Counter(labels).items())
+    counts = ", ".join(f"{group_name(label, columns)}: {count:,}" for label, count in counted)
     warn(
         "DATA_MISSING_VALUES",
-        f"{len(gone)} of {len(frame)} people leave the audit because of missing values ({counts}).",
+        f"{len(gone):,} of {len(frame):,} people leave the audit because of missing values"
+        f"{f' ({counts})' if columns else ''}.",
         fix="Compare their share between the groups: leaving them out may hide a difference.",
     )
     return frame[complete]

@@ -80,7 +80,7 @@ else:
     ViewT = TypeVar("ViewT")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecourseProblem(Generic[ViewT]):
     """Everything that decides a person's recourse; made by `RecourseProblem.of`."""
 
@@ -106,6 +106,11 @@ class RecourseProblem(Generic[ViewT]):
     held: frozenset[int] = frozenset()
     """Positions of actionable features that may be left or kept at their own value, but not changed."""
 
+    def __repr__(self) -> str:
+        acts = ", ".join(self.schema.actionable) or "none"
+        view, cost = type(self.view).__name__, type(self.cost).__name__
+        return f"RecourseProblem({len(self.encoding.names)} columns, actionable: {acts}; {view}, {cost})"
+
     @classmethod
     def of(
         cls,
@@ -124,7 +129,8 @@ class RecourseProblem(Generic[ViewT]):
         """Check all parts against each other and fix the numbers.
 
         `reference` is the data that scales and undeclared limits come from; by default what the causal model was
-        fitted on. With `missing` other than "error", people with missing values are left aside here.
+        fitted on. With `missing="drop"` people who lack a value are left aside here; with "model" they are audited, so
+        that what they do not lack counts: levels, scales and limits come from them too.
         """
         check_parts(schema, scm)
         takes = "WeightedL1(...), Percentile(...) or Separable({...})"
@@ -137,6 +143,7 @@ class RecourseProblem(Generic[ViewT]):
         frame = join_sensitive(spread.join(whole, tell=True), sensitive_features, schema.sensitive_columns)
         seen = list(spread.names(known_features(classifier, model_features)))
         schema.check(frame, scm.graph, seen)
+        schema.warn_of_fractions(frame)
         needed = dict.fromkeys(
             (*schema.protected_columns, *scm.graph.nodes, *schema.features, *seen, *schema.rule_columns)
         )
@@ -147,18 +154,19 @@ class RecourseProblem(Generic[ViewT]):
         complete &= frame[lax].notna().all(axis=1)
         if not complete.any():
             raise DataError("DATA_EMPTY", f"Of nobody a group is known in {listed(lax)}.", fix="Fill them in.")
+        everybody = frame if missing == "model" else frame[complete]
         frame = frame if complete.all() else frame[complete]
-        scm = scm.ready(frame, learn=True)
+        scm = scm.ready(everybody, learn=True, missing=missing)
         decision = Decision.of(
             classifier, schema.favourable, frame, model_features, schema.threshold, spread, dict(whole.dtypes)
         )
         given = None if reference is None else spread.join(read_frame(reference, what="reference"))
-        encoding = _encoding(frame, schema, scm, decision.features, given)
-        tables = [table for table in (frame, scm.reference_, given) if table is not None]
+        encoding = _encoding(everybody, schema, scm, decision.features, given).typed(frame)
+        tables = [table for table in (frame, everybody, scm.reference_, given) if table is not None]
         encoding = with_known_levels(encoding, schema, scm, decision, tables)
         schema = with_orders(schema, encoding, tables)
         check_kinds(schema, encoding)
-        _warn_number_like(frame, schema, encoding)
+        _warn_number_like(everybody, schema, encoding)
         clauses_of(schema.constraints, encoding)
         _check_abductible(schema, scm)
         encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
@@ -167,7 +175,7 @@ class RecourseProblem(Generic[ViewT]):
         chosen = cost if cost is not None else WeightedL1()
         drop = missing != "error"
         bound, values, weights = _bound(
-            chosen, numeric, frame, given, scm=scm, schema=schema, encoding=encoding, drop=drop
+            chosen, numeric, everybody, given, scm=scm, schema=schema, encoding=encoding, drop=drop
         )
         schema = _with_observed(schema, encoding, numeric, values)
         outliers = _outliers(schema, chosen, bound, numeric, values, weights)
@@ -627,7 +635,7 @@ def _encoding(
             declared = schema.kinds.get(name)
             column = Column.of(frame[name], declared)
             columns.append(column if declared else replace(column, kind=_kind_of_number(column, seen)))
-    return Encoding(tuple(columns)).typed(frame)
+    return Encoding(tuple(columns))
 
 
 def _kind_of_number(column: Column, tables: list[pd.DataFrame]) -> Kind:

@@ -23,7 +23,7 @@ from equieffort.data.frames import ABSURD, Bools, Column, Encoding, Floats
 from equieffort.errors import AuditFileError, label, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, from_fields, is_scalar
-from equieffort.foundations.tolerances import LARGEST
+from equieffort.foundations.tolerances import LARGEST, REPLAYED
 from equieffort.recourse.status import (
     LACKS,
     Fault,
@@ -43,8 +43,6 @@ from equieffort.world.schema import Schema, check_kinds
 SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 """What pandas calls columns of values that JSON gives back as they were."""
 NUMBERS = {np.dtype(kind).name for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")}
-CLOSE = 1e-6
-"""Of a sum: how far two ways to add up the same numbers may lie apart."""
 NEAR = 1e-2
 """Of a value: how far a change, rounded as a column of few bytes rounds, may lead from the value that was set."""
 CODE = "code of the group, a name that no column has \0"
@@ -78,9 +76,9 @@ class FileSource(TableSource):
         """What each actionable feature contributes to the cost."""
         return self.arrays["costs"][rows]
 
-    def outside(self) -> Bools:
+    def outside(self, rows: Rows = slice(None)) -> Bools:
         """Who starts outside the declared limits."""
-        return self.arrays["outside"]
+        return self.arrays["outside"][rows]
 
     def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
         """As they were when saved."""
@@ -183,9 +181,18 @@ class SavedTable:
 
     def _data(self) -> pd.DataFrame:
         """The people as they were audited, their columns in the order of X."""
-        found: dict[str, npt.NDArray[Any]] = {}
+        found: dict[str, Any] = {}
         for k, column in enumerate(self.columns):
-            values = column.decode(self["facts"][:, k])
+            codes = self["facts"][:, k]
+            if (
+                column.is_category
+                and all(isinstance(level, str) for level in column.levels)
+                and not np.isnan(codes).any()
+            ):
+                # Only levels become texts of pandas, and people take theirs of them.
+                found[column.name] = pd.Series(list(column.levels)).array.take(codes.astype(np.intp))
+                continue
+            values = column.decode(codes)
             found[column.name] = values.astype(self.dtypes.get(column.name, values.dtype))
         for k, rest in enumerate(self.rest):
             values = self[f"rest{k}"]
@@ -393,7 +400,7 @@ def _moved_wrong(saved: SavedTable) -> Any:
 def _values_wrong(saved: SavedTable) -> Any:
     acts = [*saved.acts[0], *saved.acts[1]]
     set_to, ends_at = saved["values"], saved["moved"][:, acts]
-    apart = _apart(set_to, ends_at, CLOSE * np.maximum(np.abs(set_to), np.abs(ends_at)))
+    apart = _apart(set_to, ends_at, REPLAYED * np.maximum(np.abs(set_to), np.abs(ends_at)))
     return (saved.picked & (apart | _coded_wrongly(saved, "values", acts))).any(axis=1)
 
 
@@ -419,7 +426,7 @@ def _apart(one: Floats, other: Floats, most: Floats) -> Bools:
 def _parts_wrong(saved: SavedTable) -> Any:
     with np.errstate(invalid="ignore", over="ignore"):
         total = saved["costs"].sum(axis=1)
-    return saved.acting & _apart(total, saved["cost"], CLOSE * np.abs(saved["cost"]))
+    return saved.acting & _apart(total, saved["cost"], REPLAYED * np.abs(saved["cost"]))
 
 
 def _same_group(parts: list[str], group: str) -> bool:
@@ -440,7 +447,8 @@ def _same_name(one: str, other: str) -> bool:
         return False
 
 
-def _groups_wrong(saved: SavedTable) -> bool:
+def groups_wrong(saved: Any) -> bool:
+    """Whether the groups, what they are called and whom they are compared with contradict each other."""
     groups = saved.grouped
     once = all(len(set(names)) == len(names) for names in (groups.labels, groups.protected))
     apart = groups.reference not in groups.protected
@@ -450,7 +458,7 @@ def _groups_wrong(saved: SavedTable) -> bool:
     return not (once and groups.protected and apart and placed)
 
 
-def _roles_wrong(saved: SavedTable) -> bool:
+def roles_wrong(saved: Any) -> bool:
     """Whether the schema protects others, or compares with others, than the groups say."""
     groups, schema = saved.grouped, saved.schema
     several = len(schema.sensitive_columns) > 1
@@ -518,28 +526,36 @@ def _levels_wrong(saved: SavedTable) -> Any:
     return ((saved["level"] < -1) | (saved["level"] >= levels)).any(axis=1)
 
 
+COST_CHECKS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("a cost is negative, too large or missing",
+     lambda s: s.acting & ~((s["cost"] >= 0) & (s["cost"] <= LARGEST))),
+    ("there is a cost without an action", lambda s: ~s.acting & ~np.isnan(s["cost"])),
+)  # fmt: skip
+BOUND_CHECKS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("a bound is above its cost", lambda s: s.acting & ~(s["bound"] <= s["cost"] * (1 + REPLAYED))),
+    ("somebody infeasible has a finite bound", lambda s: s.has(Status.INFEASIBLE) & (s["bound"] != np.inf)),
+    ("an effort vanishes that need not", lambda s: s["vanishing"] & ~(s.has(Status.OPTIMAL) & (s["bound"] <= 0))),
+    ("a bound is negative", lambda s: s["bound"] < -REPLAYED),
+    ("a bound is missing or infinite", lambda s: s.has(Status.UNKNOWN) & ~np.isfinite(s["bound"])),
+    ("there is a bound where nothing is needed", lambda s: s.has(Status.NOT_NEEDED) & ~np.isnan(s["bound"])),
+)  # fmt: skip
+EFFORT_CHECKS = (*COST_CHECKS, *BOUND_CHECKS)
+"""What must not be of statuses, costs and bounds, wherever the rest of a table is."""
 CHECKS: tuple[tuple[str, Callable[[SavedTable], Any]], ...] = (
     ("the facts are not those whose hash it gives", lambda s: _hash(s["facts"]) != s.data_sha256),
     ("a status is none of those there are", lambda s: ~s.has(*Status)),
     ("names of columns, their types, levels and order do not fit together", _columns_wrong),
-    ("the roles of the groups do not fit together", _groups_wrong),
-    ("the protected groups are not those of the schema", _roles_wrong),
+    ("the roles of the groups do not fit together", groups_wrong),
+    ("the protected groups are not those of the schema", roles_wrong),
     ("a fact is no value of its column", _facts_wrong),
     ("somebody is solved whose action starts from a missing value",
      lambda s: s.lacks_start & ~s.has(Status.NOT_NEEDED, Status.UNKNOWN)),
     ("a counterfactual is no value of its column", _moved_wrong),
-    ("a cost is negative, too large or missing",
-     lambda s: s.acting & ~((s["cost"] >= 0) & (s["cost"] <= LARGEST))),
-    ("there is a cost without an action", lambda s: ~s.acting & ~np.isnan(s["cost"])),
+    *COST_CHECKS,
     ("a part of a cost is negative or infinite",
      lambda s: s.acting & ~((s["costs"] >= 0) & (s["costs"] < np.inf)).all(axis=1)),
     ("a cost is not the sum of its parts", _parts_wrong),
-    ("a bound is above its cost", lambda s: s.acting & ~(s["bound"] <= s["cost"] * (1 + CLOSE))),
-    ("somebody infeasible has a finite bound", lambda s: s.has(Status.INFEASIBLE) & (s["bound"] != np.inf)),
-    ("an effort vanishes that need not", lambda s: s["vanishing"] & ~(s.has(Status.OPTIMAL) & (s["bound"] <= 0))),
-    ("a bound is negative", lambda s: s["bound"] < -CLOSE),
-    ("a bound is missing or infinite", lambda s: s.has(Status.UNKNOWN) & ~np.isfinite(s["bound"])),
-    ("there is a bound where nothing is needed", lambda s: s.has(Status.NOT_NEEDED) & ~np.isnan(s["bound"])),
+    *BOUND_CHECKS,
     ("features are set without an action", lambda s: ~s.acting & s["intervention_mask"].any(axis=1)),
     ("a level is none of its feature's", _levels_wrong),
     ("a value that is set is not where the action leads", _values_wrong),

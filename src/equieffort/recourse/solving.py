@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from equieffort.data.frames import Missing, number
-from equieffort.errors import CostError, ParameterError, Setting, many, warn
+from equieffort.errors import CostError, EquieffortError, ParameterError, SchemaError, Setting, label, many, warn
 from equieffort.foundations.arguments import check_instance
+from equieffort.foundations.dealing import Dealing, Span
 from equieffort.foundations.log import log, stage
-from equieffort.foundations.progress import Watched, watcher
+from equieffort.foundations.progress import Progress, Watched, watcher
 from equieffort.foundations.tolerances import LARGEST, is_closed
+from equieffort.foundations.workers import Crew, Shared, crew
 from equieffort.models.classifiers import BlackBox
+from equieffort.recourse.checkpoints import Checkpoint, OpenCheckpoint
 from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.limits import Limit
+from equieffort.recourse.parts import PartSolver, SolvedPart, SolveJob, needed_columns
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
 from equieffort.recourse.solvers.by_group import prepared_for
-from equieffort.recourse.status import Refusal, Status
+from equieffort.recourse.status import Ground, Grounds, Refusal, Status, Why
 from equieffort.recourse.table import STORED, RecourseTable, SolvedSource, starts_outside
 from equieffort.recourse.verification import ActionVerifier
+from equieffort.words.choices import refusal_text
 from equieffort.words.limits import limit_text
 from equieffort.words.reasons import told
 
+CALLERS = Grounds(Ground.CALLER)
+"""Of a choice that is the caller's own."""
 CHUNK = 65_536
-WATCHED, FEWEST, PARTS = 8_192, 512, 20
-"""People solved together when somebody watches the progress: at most, at least, and in how many parts; results do not
-depend on it."""
 
 
 def solve(
@@ -42,6 +48,9 @@ def solve(
     sensitive_features: Any = None,
     missing: Missing = "error",
     progress: Watched = None,
+    executor: Executor | None = None,
+    n_jobs: int | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> RecourseTable:
     """Solve every person's recourse problem.
 
@@ -60,35 +69,85 @@ def solve(
     progress
         True for a bar, False for none, or a function, called as progress("solving", done, total, note) before the first
         and after each part of the work. By default a bar in notebooks.
+    executor
+        Who works: any `concurrent.futures.Executor` (threads, processes, `Client.get_executor()` of Dask). The result
+        is the same to the bit, unless a `time_limit` ends somebody's search.
+    n_jobs
+        Short for so many processes on this machine; -1 is one a processor.
+    checkpoint
+        Where finished parts are kept, so that a run that is broken off can go on: `ee.Checkpoint(folder)`.
     """
     check_problem(problem)
     check_solver(solver)
     watching = watcher(progress)
+    workers = crew(executor, n_jobs)
+    check_instance("checkpoint", checkpoint, Checkpoint, "an ee.Checkpoint(folder)", optional=True)
     people = People.of(problem, X, sensitive_features=sensitive_features, missing=missing, alone=True)
     problem, frame, groups = people.problem, people.frame, people.groups
     choice = chosen_for(problem, solver)
     n = len(frame)
     lacking = Lacking(problem, choice.solver)
     table = RecourseTable.blank(SolvedSource(problem, choice.solver, choice.prepared, frame, lacking), groups)
-    outside = np.zeros(len(groups.labels), dtype=np.int64)
-    size = CHUNK if watching is None else min(WATCHED, max(FEWEST, n // PARTS))
     log.info("Solver for %d people: %s. %s", n, choice.solver, choice.reason)
-    if watching is not None:
-        watching("solving", 0, n)
+    # What stands in people's way takes as long as solving them: who shares the work, or keeps it, does that at once.
+    asked = workers is not None or checkpoint is not None
+    job = SolveJob(problem, choice.solver, asked)
     with stage(f"Solving {n:,} people"):
-        for start in range(0, n, size):
-            part = slice(start, min(start + size, n))
-            verifier = ActionVerifier(problem.scaled, choice.prepared, frame.iloc[part], lacking)
-            out = verifier.run(table, start)
-            _check_efforts(table, part)
-            outside += np.bincount(groups.codes[part][out], minlength=len(outside))
-            if watching is not None:
-                stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
-                watching("solving", part.stop, n, f"{stuck:,} infeasible so far")
-    _warn_about(table, outside)
+        filling = _Filling(table, PartSolver(job, choice.prepared, lacking), watching)
+        filling.run(workers, checkpoint)
+    warn_of_table(table, filling.outside)
     if not choice.solver.certifies:
         _warn_heuristic(table, choice.solver)
     return table
+
+
+class _Filling:
+    """A table that is filled in parts, whoever solves them and in whatever order."""
+
+    def __init__(self, table: RecourseTable, here: PartSolver, watching: Progress | None) -> None:
+        self.table, self.here, self.watching = table, here, watching
+        self.outside = np.zeros(len(table.groups.labels), dtype=np.int64)
+        """By group, how many start outside the declared limits."""
+        self.people = table.data[needed_columns(here.job.problem)]
+        self.done = self.stuck = 0
+        self.kept: OpenCheckpoint | None = None
+
+    def run(self, workers: Crew | None, checkpoint: Checkpoint | None) -> None:
+        """Solve whoever no checkpoint holds."""
+        n, job = len(self.table), self.here.job.without_people()
+        self._tell()
+        left: list[Span] = [(0, n)]
+        if checkpoint is not None:
+            self.kept = checkpoint.open(job, self.people)
+            left = self.kept.restore(n, self._put)
+            self._tell()
+        Dealing(Shared(job), self.here, workers, self._ask, self._take, self._label).run(left)
+
+    def _ask(self, start: int, stop: int) -> pd.DataFrame:
+        return self.people.iloc[start:stop]
+
+    def _label(self, row: int) -> str:
+        return label(self.table.index[row])
+
+    def _take(self, start: int, stop: int, part: SolvedPart) -> None:
+        self._put(start, part)
+        if self.kept is not None:
+            self.kept.keep(start, part)
+        self._tell()
+
+    def _put(self, start: int, part: SolvedPart) -> None:
+        part.put_into(self.table, start)
+        rows = slice(start, start + len(part))
+        _check_efforts(self.table, rows)
+        groups = self.table.groups.codes[rows][part.outside]
+        self.outside += np.bincount(groups, minlength=len(self.outside))
+        self.done += len(part)
+        self.stuck += int((part.status == Status.INFEASIBLE).sum())
+
+    def _tell(self) -> None:
+        if self.watching is not None:
+            note = f"{self.stuck:,} infeasible so far" if self.done else ""
+            self.watching("solving", self.done, len(self.table), *([note] if note else []))
 
 
 def _check_efforts(table: RecourseTable, rows: slice) -> None:
@@ -118,13 +177,22 @@ def chosen_for(problem: RecourseProblem, solver: Solver | Auto | Choice | None) 
         return (solver or Auto()).select(problem)
     engine = solver.solver if isinstance(solver, Choice) else solver
     prepared = prepared_for(engine, problem.scaled)
+    if isinstance(prepared, Refusal) and isinstance(solver, Choice) and solver.grounds != CALLERS:
+        # Chosen for another problem, perhaps with another cost; here another one fits.
+        return Auto().select(problem)
     if isinstance(prepared, Refusal):
-        raise ParameterError(
-            "MODEL_NOT_LINEAR",
-            (Setting("solver", type(engine).__name__), f" cannot solve this. {prepared.reason}"),
-            fix=Setting("auto"),
-        )
-    return Choice(engine, "Chosen by the caller.", prepared, problem)
+        raise _unfit(engine, prepared)
+    return Choice(engine, CALLERS, prepared, problem)
+
+
+def _unfit(engine: Solver, refusal: Refusal) -> EquieffortError:
+    """The caller's own solver does not fit."""
+    why = Setting("told twice", refusal_text(refusal), of=refusal_text(refusal, "spec"))
+    if refusal.kind in (Why.MANY_WAYS, Why.MANY_LEVELS):
+        fix = "Make some of them mutable, or merge levels of categories."
+        return SchemaError("PROBLEM_TOO_MANY_INTERVENTIONS", why, fix=fix)
+    what = (Setting("solver", type(engine).__name__), " cannot solve this. ", why)
+    return ParameterError("MODEL_NOT_LINEAR", what, fix=Setting("auto"))
 
 
 def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: Solver | None = None) -> RecourseTable:
@@ -135,9 +203,9 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
     source = table.source
     if not isinstance(source, SolvedSource):
         raise ParameterError(
-            "AUDIT_FILE",
-            "This audit was read from a file, which holds neither the model nor the equations.",
-            fix="Run the audit again and solve further there.",
+            "AUDIT_LOADED",
+            "This audit was read from a file or streamed, and holds neither the model nor the equations.",
+            fix="Run the audit again, with people in memory, and solve further there.",
         )
     check_solver(solver)
     choice = chosen_for(source.problem, (source.further or source.solver).harder() if solver is None else solver)
@@ -204,9 +272,14 @@ def _beyond(table: RecourseTable) -> str:
     return f"{'; '.join(beyond)}." if beyond else ""
 
 
-def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
+def warn_of_table(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
+    """Warn of who starts outside the limits, whom the clock ended, and of whom nothing is known."""
     if outside.sum():
-        counts = ", ".join(f"{label}: {n}" for label, n in zip(table.groups.labels, outside.tolist(), strict=True))
+        called = table.source.schema.names
+        counts = ", ".join(
+            f"{called.group(label) or label}: {n:,}"
+            for label, n in zip(table.groups.labels, outside.tolist(), strict=True)
+        )
         warn(
             "SCHEMA_OUT_OF_LIMITS",
             f"Outside the declared limits or rules: {many(int(outside.sum()), 'person', 'people')} ({counts}). "
@@ -218,6 +291,14 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
             "OUTCOME_ALL_UNFAVOURABLE",
             f"All {len(table)} people are decided unfavourably.",
             fix="Check that `favourable` names the right label and that these are the model's own columns.",
+        )
+    if ended := table.ended_by_clock:
+        named = ", ".join(label(table.index[row]) for row in ended[:5])
+        warn(
+            "RUN_CLOCK",
+            f"The limit of time ended the search for {many(len(ended), 'person', 'people')}: {named}"
+            f"{' and others' if len(ended) > 5 else ''}. What is known of them may differ in another run.",
+            fix=("Limit the work instead of the time where answers must come out alike: ", Setting("work limit"), "."),
         )
     unknown = int((table.status == Status.UNKNOWN).sum())
     if unknown:

@@ -1,15 +1,19 @@
-"""Facts about one person's recourse: what is known of it, what stands in its way, why a solver stopped before it knew.
+"""Facts about one person's recourse: what is known of it, what stands in its way, why a solver stopped before it knew;
+and about solvers: why one does not fit, why another was chosen.
 
-Solvers give these and never sentences; `equieffort.words` makes sentences of them, once for each audience. All values
-are in the users' own units. Each fact writes itself as plain data (`to_dict`) and reads itself back, refusing whatever
-it could not have written (`fact_from_dict`).
+Our solvers give these and no sentences; `equieffort.words` makes sentences of them, once for each audience. In words of
+their own speak only `Refusal.detail` (what reads models, equations, a solver of another author) and what is raised. All
+values are in the users' own units. Each fact writes itself as plain data (`to_dict`) and reads itself back, refusing
+whatever it could not have written (`fact_from_dict`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from enum import IntEnum, StrEnum
+from functools import cache
 from numbers import Real
 from typing import Any, Self, cast
 
@@ -86,7 +90,9 @@ class Ending(StrEnum):
     WORK = "work"
     """The limit of boxes, nodes or candidates."""
     TIME = "time"
-    """The limit of time."""
+    """The limit of time, counted in seconds of CPU."""
+    WALL_TIME = "wall_time"
+    """A limit of time on the wall clock: of programs, and the ceiling of searches that count seconds of CPU."""
     UNLIMITED = "unlimited"
     """Some actions have no limits, so that no search covers them all."""
     PRECISION = "precision"
@@ -117,6 +123,8 @@ class Ending(StrEnum):
     """The equation of `subject` divides by 0 for this person, so that no counterfactual can be computed."""
 
 
+CLOCKS = (Ending.TIME, Ending.WALL_TIME)
+"""What a limit of seconds ended: another run may end elsewhere."""
 LACKS = (Ending.MISSING_ACTION, Ending.MISSING_CAUSE, Ending.MISSING_READ)
 """What is only said of whoever lacks a value."""
 
@@ -134,17 +142,60 @@ class Unfit(StrEnum):
     """A setting of the solver itself."""
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """Why a solver does not fit a problem.
+class Why(StrEnum):
+    """Why a solver does not fit."""
 
-    >>> Refusal(Unfit.COST, "The cost is not piecewise linear.").part
-    <Unfit.COST: 'cost'>
-    """
+    CLOSED = "closed"
+    """The model can only be asked; `detail` says what of it could not be read, in the words of what reads models."""
+    OTHER_MODEL = "other_model"
+    """The model is read, and is none of what the solver takes; `subject` is the class of its view."""
+    NOT_FINITE = "not_finite"
+    """The model's numbers are not all finite."""
+    LABELS_ONLY = "labels_only"
+    """A margin, `value`, is asked of a model of which only labels are known."""
+    COST_NOT_LINEAR = "cost_not_linear"
+    COST_NOT_PIECEWISE = "cost_not_piecewise"
+    """It is neither linear nor piecewise linear in each change."""
+    COST_ENDS = "cost_ends"
+    """It does not grow beyond its last knot, so that no budget limits an action."""
+    RULES = "rules"
+    """Rules between features are not reckoned with."""
+    BENT = "bent"
+    """The equation of `subject` is not linear, and an action can move it."""
+    SET_AND_FOLLOWS = "set_and_follows"
+    """`subject` is a category that can be set and also follows an action by its equation."""
+    NOT_ENCLOSED = "not_enclosed"
+    """The equation of `subject` cannot be enclosed; `detail` says why, in the equation's own words."""
+    MANY_WAYS = "many_ways"
+    """There are `count` ways to set or leave `among` actionable features, and at most `most` are tried."""
+    MANY_LEVELS = "many_levels"
+    """There are `count` ways to combine the levels of `among` actionable categories, and at most `most` are tried."""
+    GAP = "gap"
+    """`value` of `argument` cannot be proven for a network with hidden layers."""
+    OTHER = "other"
+    """What no other kind says; `detail` is a sentence of the solver's author."""
 
-    part: Unfit
-    reason: str
-    """A sentence."""
+
+REFUSED_WITH = {
+    Why.CLOSED: ("detail",), Why.OTHER_MODEL: ("subject",), Why.LABELS_ONLY: ("value",), Why.BENT: ("subject",),
+    Why.SET_AND_FOLLOWS: ("subject",), Why.NOT_ENCLOSED: ("subject", "detail"), Why.OTHER: ("detail",),
+    Why.MANY_WAYS: ("count", "among", "most"), Why.MANY_LEVELS: ("count", "among", "most"),
+    Why.GAP: ("argument", "value"),
+}  # fmt: skip
+"""What must be told with a kind."""
+
+
+class Takes(StrEnum):
+    """Which models a solver takes."""
+
+    SCORE = "score"
+    """A single linear score."""
+    TREES_OR_LAYERS = "trees_or_layers"
+    """Sums of trees, and networks."""
+    PROGRAM = "program"
+    """Whatever can be written as a mixed-integer program."""
+    READABLE = "readable"
+    """Whatever can be read."""
 
 
 class Fault(StrEnum):
@@ -288,6 +339,117 @@ class Termination(_Fact):
             raise _wrong(self, "bound", "a cost of 0 or more")
 
 
+@dataclass(frozen=True)
+class Refusal(_Fact):
+    """Why a solver does not fit a problem. A solver of somebody else may say it in a sentence of its own, as `detail`.
+
+    >>> Refusal(Unfit.COST, Why.COST_NOT_PIECEWISE).part
+    <Unfit.COST: 'cost'>
+    >>> Refusal(Unfit.ACTIONS, detail="No number can be changed.").kind
+    <Why.OTHER: 'other'>
+    """
+
+    part: Unfit
+    kind: Why = Why.OTHER
+    subject: str = ""
+    """The feature whose equation it is; of a model the class of its view."""
+    detail: str = ""
+    """What somebody else says of it: a clause of what reads models or of an equation, a sentence of another author."""
+    takes: Takes | None = None
+    """Which models the solver takes."""
+    argument: str = ""
+    """The argument of the solver that is in the way."""
+    value: float | None = None
+    """What it is set to; of a margin how large it is."""
+    count: int | None = None
+    """How many ways there are to set or leave what can be set."""
+    among: int | None = None
+    """Of so many actionable features or categories."""
+    most: int | None = None
+    """The most that are tried."""
+
+    def __post_init__(self) -> None:
+        _check(self, Unfit, "part")
+        _check(self, Why, "kind")
+        if self.takes is not None:
+            _check(self, Takes, "takes")
+        _check_told(self, REFUSED_WITH.get(self.kind, ()))
+
+
+class Ground(StrEnum):
+    """Why a solver was chosen."""
+
+    CALLER = "caller"
+    """Somebody named it."""
+    LINEAR = "linear"
+    """The score is linear and so is every equation an action can reach."""
+    LINEAR_RULES = "linear_rules"
+    """So they are, and there are rules between features."""
+    LINEAR_WAYS = "linear_ways"
+    """So they are, and there are `count` ways to set or leave what can be set: too many to list."""
+    LINEAR_RANGES = "linear_ranges"
+    """So they are, and several actions move a column that must stay in a range."""
+    PROGRAM = "program"
+    """Programs reckon with all that kept others from it."""
+    TREES = "trees"
+    """A sum of `count` trees over linear equations."""
+    NETWORK = "network"
+    """A ReLU network with `hidden` units over linear equations."""
+    SCORES = "scores"
+    """`count` linear scores are compared, over linear equations."""
+    ENCLOSED = "enclosed"
+    """All of it can be enclosed; answers are certified to the gap `value`."""
+    SEARCHED = "searched"
+    """No solver that proves its answers fits."""
+
+
+CHOSEN_WITH = {
+    Ground.LINEAR_WAYS: ("count",), Ground.TREES: ("count",), Ground.SCORES: ("count",), Ground.NETWORK: ("hidden",),
+    Ground.ENCLOSED: ("value",),
+}  # fmt: skip
+"""What must be told with a ground."""
+
+
+@dataclass(frozen=True)
+class Grounds(_Fact):
+    """Why this solver.
+
+    >>> Grounds(Ground.TREES, count=7).count
+    7
+    """
+
+    kind: Ground
+    count: int | None = None
+    """Of trees, scores, or ways to set or leave what can be set."""
+    hidden: tuple[int, ...] = ()
+    """How many units each hidden layer of a network has."""
+    value: float | None = None
+    """How close costs are certified, where that was a reason."""
+    refusals: tuple[Refusal, ...] = ()
+    """Why others do not fit, that would have been tried first."""
+    without: tuple[str, ...] = ()
+    """Limits that were given and that this solver does not have."""
+
+    def __post_init__(self) -> None:
+        _check(self, Ground, "kind")
+        if not (isinstance(self.hidden, tuple) and all(type(width) is int and width > 0 for width in self.hidden)):
+            raise _wrong(self, "hidden", "a tuple of whole numbers above 0")
+        if not (isinstance(self.refusals, tuple) and all(isinstance(one, Refusal) for one in self.refusals)):
+            raise _wrong(self, "refusals", "a tuple of Refusal")
+        if not (isinstance(self.without, tuple) and all(isinstance(one, str) for one in self.without)):
+            raise _wrong(self, "without", "a tuple of names")
+        _check_told(self, CHOSEN_WITH.get(self.kind, ()))
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Back from plain data."""
+        lists = {"hidden", "refusals", "without"}
+        if isinstance(data, dict) and all(isinstance(data.get(name), list) for name in lists):
+            data = data | {name: tuple(data[name]) for name in lists}
+            data["refusals"] = tuple(Refusal.from_dict(one) for one in data["refusals"])
+        return super().from_dict(data)
+
+
 Reason = Infeasibility | Termination
 """What a table says of somebody who has no action, or none that is proven the cheapest."""
 
@@ -303,10 +465,11 @@ fault=None, subject='')
     return Termination.from_dict(data) if is_ending else Infeasibility.from_dict(data)
 
 
-_TEXT = ("feature", "column", "guards", "rule", "argument", "subject")
+_TEXT = ("feature", "column", "guards", "rule", "argument", "subject", "detail")
 _LEVELS = ("value", "fact", "stops_at")
 """What may also be the level of a category, as text."""
-_NUMBERS = ("value", "fact", "stops_at", "needed", "reachable", "bound", "limit", "work")
+_WHOLE = ("work", "count", "among", "most")
+_NUMBERS = ("value", "fact", "stops_at", "needed", "reachable", "bound", "limit", *_WHOLE)
 
 
 def _check(fact: Any, kinds: type[StrEnum], key: str) -> None:
@@ -315,18 +478,37 @@ def _check(fact: Any, kinds: type[StrEnum], key: str) -> None:
         object.__setattr__(fact, key, kinds(getattr(fact, key)))
     except ValueError:
         raise _wrong(fact, key, f"one of {', '.join(kinds)}") from None
-    for field in fields(fact):
-        value = getattr(fact, field.name)
-        if field.name in _TEXT and not isinstance(value, str):
-            raise _wrong(fact, field.name, "text")
-        is_level = field.name in _LEVELS and isinstance(value, str)
-        if field.name in _NUMBERS and field.name != key and value is not None and not is_level:
+    texts, numbers, flags = _asked(cast("Hashable", type(fact)))
+    for name in texts:
+        if not isinstance(getattr(fact, name), str):
+            raise _wrong(fact, name, "text")
+    for name in numbers:
+        value = getattr(fact, name)
+        if name == key or value is None or (name in _LEVELS and isinstance(value, str)):
+            continue
+        if type(value) is not float or not math.isfinite(value):
             if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-                raise _wrong(fact, field.name, "a finite number or None")
-            # No number of another library's goes into a file.
-            object.__setattr__(fact, field.name, round(float(value)) if field.name == "work" else float(value))
-        if field.name == "found" and not isinstance(value, bool):
-            raise _wrong(fact, field.name, "True or False")
+                raise _wrong(fact, name, "a finite number or None")
+        elif name not in _WHOLE:
+            continue
+        # No number of another library's goes into a file.
+        object.__setattr__(fact, name, round(float(value)) if name in _WHOLE else float(value))
+    for name in flags:
+        if not isinstance(getattr(fact, name), bool):
+            raise _wrong(fact, name, "True or False")
+
+
+@cache
+def _asked(kind: Any) -> tuple[tuple[str, ...], ...]:
+    """The members of a kind of fact that must be text, numbers and flags: looked up once, since facts are many."""
+    names = [field.name for field in fields(kind)]
+    return tuple(tuple(name for name in names if name in some) for some in (_TEXT, _NUMBERS, ("found",)))
+
+
+def _check_told(fact: Refusal | Grounds, needed: tuple[str, ...]) -> None:
+    for name in needed:
+        if getattr(fact, name) in (None, "", ()):
+            raise _wrong(fact, name, f"what {fact.kind.value!r} tells")
 
 
 def _wrong(fact: _Fact, key: str, takes: str) -> ParameterError:

@@ -22,13 +22,14 @@ from equieffort.recourse.level_prices import in_places
 from equieffort.recourse.limits import Limit, limits
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import PreparedSolver, Solver
-from equieffort.recourse.status import Infeasibility, Reason, Status, Termination
+from equieffort.recourse.status import CLOCKS, Infeasibility, Reason, Status, Termination
 from equieffort.world.groups import Groups
 from equieffort.world.schema import Schema
 
 Rows = slice | npt.NDArray[Any]
 """Whatever selects rows of an array."""
 Audience = Literal["python", "spec"]
+ByColumn = Literal["facts", "moved", "is_set", "costs"]
 STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
 """The arrays of a table itself; the others are what readers may ask its source for."""
 
@@ -40,6 +41,10 @@ class TableSource(ABC):
     encoding: Encoding
     data: pd.DataFrame
     """The audited people, with the caller's index."""
+
+    def columns(self, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+        """The columns that a rule of a subgroup is asked about; those of `names` at least, as far as there are any."""
+        return {str(name): self.data[name].to_numpy() for name in self.data.columns}
 
     @abstractmethod
     def facts(self, rows: Rows) -> Floats:
@@ -57,8 +62,19 @@ class TableSource(ABC):
     def costs(self, table: RecourseTable, rows: Rows) -> Floats:
         """What each actionable feature contributes to the cost."""
 
+    def by_column(self, table: RecourseTable, what: ByColumn) -> Any:
+        """Of everybody, what is asked for one column after the other: the facts, the counterfactuals, whether an
+        actionable feature is set, or what it contributes to the cost. At least `found[:, k]` and `found[rows, k]` can
+        be asked."""
+        everybody = slice(None)
+        if what == "facts":
+            return self.facts(everybody)
+        if what == "is_set":
+            return self.interventions(table, everybody)[0] & table.has_action[:, None]
+        return self.moved(table, everybody) if what == "moved" else self.costs(table, everybody)
+
     @abstractmethod
-    def outside(self) -> Bools:
+    def outside(self, rows: Rows = slice(None)) -> Bools:
         """Who starts outside the declared limits, which are then widened to the fact."""
 
     @abstractmethod
@@ -160,6 +176,11 @@ class RecourseTable(Shown):
         return found
 
     @property
+    def ended_by_clock(self) -> list[int]:
+        """The rows whose search a limit of seconds ended, so that another run may end elsewhere."""
+        return sorted(row for row, note in self.notes.items() if note.kind in CLOCKS)
+
+    @property
     def is_unsettled(self) -> Bools:
         """Who has an action that may not be the cheapest, or nothing known at all."""
         return (self.status == Status.FEASIBLE) | (self.status == Status.UNKNOWN)
@@ -177,18 +198,23 @@ class RecourseTable(Shown):
 
     def reasons(self) -> list[Reason | None]:
         """What stands in the way, why nothing is known, or why the search for a cheaper action ended; else None."""
-        found: list[Reason | None] = [None] * len(self)
-        rows = np.flatnonzero(self.status >= Status.FEASIBLE).tolist()
-        for row, fact in zip(rows, self.source.reasons(self, rows), strict=True):
-            found[row] = fact
+        return self._reasons(slice(None))
+
+    def _reasons(self, rows: slice) -> list[Reason | None]:
+        first, last, _ = rows.indices(len(self))
+        found: list[Reason | None] = [None] * (last - first)
+        whom = (first + np.flatnonzero(self.status[rows] >= Status.FEASIBLE)).tolist()
+        for row, fact in zip(whom, self.source.reasons(self, whom), strict=True):
+            found[row - first] = fact
         return found
 
     def told(self, reasons: Sequence[Reason | None], audience: Literal["letter"] | None = None) -> list[str]:
         """Reasons as sentences for those who read the table, or a letter; empty where there is none."""
         from equieffort.words.reasons import told
 
-        names = self.source.schema.names
-        return [told(reason, audience or self.audience, names) for reason in reasons]
+        schema = self.source.schema
+        names, rules = schema.names, schema.told_rules
+        return ["" if reason is None else told(reason, audience or self.audience, names, rules) for reason in reasons]
 
     def _told(self) -> Told:
         from equieffort.words.recourse import table_told
@@ -196,23 +222,28 @@ class RecourseTable(Shown):
         return table_told(self)
 
     @overload
-    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    def frame(self, *, output: Pandas = ..., reasons: bool = ...) -> pd.DataFrame: ...
     @overload
-    def frame(self, *, output: Other) -> Any: ...
-    def frame(self, *, output: Output = "pandas") -> Any:
+    def frame(self, *, output: Other, reasons: bool = ...) -> Any: ...
+    def frame(self, *, output: Output = "pandas", reasons: bool = True) -> Any:
         """The table: group, status, cost, bound, do_* (value set), delta_* (change), outside_limits, reason.
 
         A row without an action has no cost (NaN). The bound of an infeasible row is infinite. `output` is "pandas",
-        "polars" or "pyarrow"; the last two have the labels of people as a column.
+        "polars" or "pyarrow"; the last two have the labels of people as a column. Asking for the reasons of people
+        who have no action takes about as long as solving them; without `reasons` they are left out.
         """
-        is_set, values = self.source.interventions(self, slice(None))
+        return as_output(self.part(reasons=reasons), output)
+
+    def part(self, rows: slice = slice(None), *, reasons: bool = True) -> pd.DataFrame:
+        """Some rows of `frame()`."""
+        is_set, values = self.source.interventions(self, rows)
         columns: dict[str, Any] = {
-            "group": np.array(self.groups.labels, dtype=object)[self.groups.codes],
-            "status": np.array([status.text for status in Status], dtype=object)[self.status],
-            "cost": self.cost,
-            "bound": self.bound,
+            "group": np.array(self.groups.labels, dtype=object)[self.groups.codes[rows]],
+            "status": np.array([status.text for status in Status], dtype=object)[self.status[rows]],
+            "cost": self.cost[rows],
+            "bound": self.bound[rows],
         }
-        acting = self.has_action
+        acting = self.has_action[rows]
         for b, k in enumerate(self.acts):
             column, picked = self.source.encoding.columns[k], is_set[:, b] & acting
             if column.is_category:
@@ -222,10 +253,11 @@ class RecourseTable(Shown):
                 columns[f"do_{column.name}"] = np.where(picked, values[:, b], np.nan)
         for j in range(self.delta.shape[1]):
             name = self.source.encoding.columns[self.acts[j]].name
-            columns[f"delta_{name}"] = np.where(is_set[:, j] & acting, self.delta[:, j], np.nan)
-        columns["outside_limits"] = self.source.outside()
-        columns["reason"] = self.told(self.reasons())
-        return as_output(pd.DataFrame(columns, index=self.index), output)
+            columns[f"delta_{name}"] = np.where(is_set[:, j] & acting, self.delta[rows, j], np.nan)
+        columns["outside_limits"] = self.source.outside(rows)
+        if reasons:
+            columns["reason"] = self.told(self._reasons(rows))
+        return pd.DataFrame(columns, index=self.index[rows])
 
 
 def split_actions(schema: Schema, encoding: Encoding) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -280,9 +312,9 @@ class SolvedSource(TableSource):
         facts = self.facts(rows)
         return action_costs(self.problem, facts, *self._settings(table, rows, facts))
 
-    def outside(self) -> Bools:
+    def outside(self, rows: Rows = slice(None)) -> Bools:
         """Who starts outside the declared limits."""
-        return self.problem.outside(self.facts(slice(None)))
+        return self.problem.outside(self.facts(rows))
 
     def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
         """Asked of the solver, once, for infeasible rows; noted when solving for others."""

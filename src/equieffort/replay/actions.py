@@ -14,19 +14,13 @@ from functools import cached_property
 import numpy as np
 
 from equieffort.data.frames import Bools, Column, Encoding, Floats
-from equieffort.foundations.tolerances import unit_of
+from equieffort.foundations.tolerances import REPLAYED, SAVED, SAVED_ROUNDING, unit_of
 from equieffort.replay.equations import SavedEquation
 from equieffort.replay.prices import Labels, SavedPrices, places
 from equieffort.world.graph import CausalGraph
 from equieffort.world.rules import clauses_of
 from equieffort.world.schema import Feature, Schema
 
-FORGIVEN = 1.6e-8
-"""Of a feature's spread: how far a value may lie past an end."""
-ROUNDED = 1e-12
-"""Of a value: what rounding may add to that."""
-CHARGED = 1e-6
-"""Of a cost: how far a price times a change may be from what a file says."""
 ROOM = (1.0, 1 / 16, 16.0)
 """Spreads that rules are asked with: a rule is broken only if it is with each of them."""
 
@@ -51,6 +45,8 @@ class Check(StrEnum):
     COST = "cost"
     BOUND = "bound"
     """No lower bound lies above its cost, and an optimal cost no further above it than the solver's gap."""
+    CURVE = "curve"
+    """What a kept curve says of the people around a centre."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +84,7 @@ class Fault:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class SavedProblem:
     """What a file says may happen: columns, roles and limits, graph, equations, prices."""
 
     encoding: Encoding
@@ -112,7 +108,7 @@ class World:
         """How far rounding may carry values of a column, that of the caller's own types included."""
         grid = self.encoding.columns[k].grid
         coarse = 0.0 if grid is None else 4 * float(np.finfo(grid).eps)
-        return FORGIVEN * self.spreads[k] + (ROUNDED + coarse) * np.abs(values)
+        return SAVED * self.spreads[k] + (SAVED_ROUNDING + coarse) * np.abs(values)
 
     def feature(self, k: int) -> Feature:
         """What may happen to a column."""
@@ -153,7 +149,7 @@ class World:
                 place, room = places(self.feature(k), column), np.zeros(len(value))
                 codes = np.where(picked & ~wrong, value, fact)
                 value, fact = (place[np.nan_to_num(of).astype(np.intp)] for of in (codes, fact))
-            low, high = _ends(self.feature(k), fact)
+            low, high = ends_of(self.feature(k), fact)
             wrong |= (value < low - room) | (value > high + room) | (column.is_whole & (value != np.rint(value)))
             yield Fault(Check.LIMITS, column.name, picked & wrong, value, np.clip(value, low, high))
 
@@ -212,6 +208,23 @@ class World:
             chain[name] = np.where(np.isfinite(chain[name]), chain[name], saved[name])
             yield Fault(Check.EQUATIONS, name, ~picked & ~fits, saved[name], chain[name])
 
+    def follow(self, facts: Floats, picked: Bools, values: Floats) -> Floats:
+        """Where people come who set these values: what follows by the saved equations, none of which may be code."""
+        columns = {column.name: column for column in self.encoding.columns}
+        before = {name: _filled(facts[:, k]) for k, name in enumerate(columns)}
+        after = dict(before)
+        moved = np.where(picked, values, facts)
+        for name in self._order:
+            k, equation = self.encoding.position(name), self.equations.get(name)
+            if equation is not None and equation.kind is not None:
+                least, most = equation.reach(columns, before[name], before, after)
+                # Whoever no cause moves stays, also where an equation has no value, such as a quotient by 0.
+                still = np.all([after[cause] == before[cause] for cause in equation.causes], axis=0)
+                follows = least if columns[name].is_category else 0.5 * least + 0.5 * most
+                moved[:, k] = np.where(picked[:, k] | still, moved[:, k], follows)
+            after[name] = _filled(moved[:, k])
+        return moved
+
     @property
     def _order(self) -> list[str]:
         """Causes before effects; columns outside the graph follow nothing."""
@@ -234,7 +247,7 @@ class World:
     # -- what it costs ------------------------------------------------------------------------------------------------
 
     def _costs(self, actions: Actions) -> Iterator[Fault]:
-        over = actions.bound > actions.cost * (1 + CHARGED)
+        over = actions.bound > actions.cost * (1 + REPLAYED)
         yield Fault(Check.BOUND, "", over, actions.bound, actions.cost)
         total, room = np.zeros(len(actions.cost)), np.zeros(len(actions.cost))
         if self.prices.is_code:
@@ -245,11 +258,11 @@ class World:
                 continue
             part, near = (self._price(actions, k, column, wide) for wide in (False, True))
             total, room = total + part, room + near
-            off = np.abs(part - actions.parts[:, k]) > CHARGED * part + near
+            off = np.abs(part - actions.parts[:, k]) > REPLAYED * part + near
             yield Fault(Check.COST, column.name, off, actions.parts[:, k], part)
-        off = ~(np.abs(total - actions.cost) <= CHARGED * total + room)
+        off = ~(np.abs(total - actions.cost) <= REPLAYED * total + room)
         yield Fault(Check.COST, "", off, actions.cost, total)
-        slack = max(self.gap, CHARGED) * actions.cost + room
+        slack = max(self.gap, REPLAYED) * actions.cost + room
         above = actions.proven & ~actions.vanishing & ~(actions.cost - actions.bound <= slack)
         yield Fault(Check.BOUND, "", above, actions.bound, actions.cost)
 
@@ -271,7 +284,7 @@ def _filled(values: Floats) -> Floats:
     return np.where(np.isnan(values), 0.0, values)
 
 
-def _ends(feature: Feature, fact: Floats) -> tuple[Floats, Floats]:
+def ends_of(feature: Feature, fact: Floats) -> tuple[Floats, Floats]:
     """The least and the largest value that may be set: a fact outside its limits may stay or come nearer."""
     (low, high), (least, largest) = feature.plausible or (None, None), feature.observed or (None, None)
     lower, upper = feature.ends

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Column, Floats
 from equieffort.foundations.packed import unpacked
+from equieffort.foundations.tolerances import RECOUNTED
 
-CLOSE = 1e-10
-"""Of the sizes that were added up: how far two ways to add may lie apart."""
 Values = Mapping[str, Floats]
 """Encoded causes by name."""
 Sized = tuple[Floats, Floats]
@@ -44,7 +43,7 @@ class SavedEquation:
             return _levels(self, columns, own, before, after)
         f = ADDITIVE[str(self.kind)]
         (then, size_then), (now, size_now) = f(self.parts, columns, before), f(self.parts, columns, after)
-        room = CLOSE * (size_then + size_now + np.abs(own))
+        room = RECOUNTED * (size_then + size_now + np.abs(own))
         return own + (now - then) - room, own + (now - then) + room
 
 
@@ -180,7 +179,7 @@ def _levels(
     low, high = ends[ranks] - then, ends[ranks + 1] - then
     # The middle, by probability, of the noise that gives this level; both tails apart, so that neither is lost.
     noise = np.log(_sigmoid(low) + _sigmoid(high)) - np.log(_sigmoid(-low) + _sigmoid(-high))
-    room = CLOSE * (size_then + size_now + np.abs(noise) + np.abs(cuts).max())
+    room = RECOUNTED * (size_then + size_now + np.abs(noise) + np.abs(cuts).max())
     least, most = (ladder[(cuts[None, :] < (now + noise + side * room)[:, None]).sum(axis=1)] for side in (-1, 1))
     still: Bools = np.all([before[name] == after[name] for name in saved.causes], axis=0)
     return (

@@ -66,7 +66,7 @@ def level_prices(feature: Feature, column: Column, facts: Floats, values: Floats
     up, down = feature.weights
     price = np.where(rise > 0, up, down) * (np.abs(rise) / (len(feature.order or ()) - 1) if feature.steps else 1.0)
     texts = [str(level) for level in column.levels]
-    for (start, end), given in (feature.prices or {}).items():
+    for (start, end), given in feature.priced.items():
         if str(start) in texts and str(end) in texts:
             price = np.where((before == texts.index(str(start))) & (after == texts.index(str(end))), given, price)
     return np.where(before == after, 0.0, price)

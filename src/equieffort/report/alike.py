@@ -76,9 +76,9 @@ def curve(material: Material) -> Section:
         told = Text(("Around individuals nothing can be computed: ", Phrase(near.what)), "note")
         return Section("curve", title, [told])
     text = (
-        "Left: each refused person is compared with the share of all people most like them, from the nearest twentieth "
-        "to everybody. Where the line moves away from 1 towards the left, efforts differ more among very similar "
-        "people than over all; where it comes closer to 1, they differ less. Right: the "
+        "First picture: each refused person is compared with the share of all people most like them, from the nearest "
+        "twentieth to everybody. Where the line moves away from 1 towards the left, efforts differ more among very "
+        "similar people than over all; where it comes closer to 1, they differ less. Second picture: the "
         f"{part(material.quantile)} of all people most like each refused person. Where one of the groups is missing "
         "there, no ratio is defined."
     )
@@ -149,12 +149,20 @@ def _curve_title(material: Material, lines: list[Line]) -> str:
     against = material.against_name
     if len(lines) > 1 or not against:
         return f"Ratio of efforts{f' against {against}' if against else ''}, by size of neighbourhood"
-    values = [v for v in lines[0].y if not isnan(v)]
-    who = f"{lines[0].label} against {against}"
+    line = lines[0]
+    values = [v for v in line.y if not isnan(v)]
+    who = f"{line.label} against {against}"
+    low, high = material.audit.criteria.rule.ends(material.audit.criteria.tau)
+    bands = [(a, b) for a, b, v in zip(line.low, line.high, line.y, strict=False) if not isnan(v)]
+    if bands and all(a >= low and b <= high for a, b in bands):
+        return f"{who}: equal within the thresholds at every size of neighbourhood"
     if min(values) > 1 or max(values) < 1:
         return f"{who}: {'more' if min(values) > 1 else 'less'} effort at every size of neighbourhood"
-    more = sum(v > 1 for v in values)
-    return f"{who}: more effort at {more} of {len(values)} sizes of neighbourhood"
+    more, less = sum(v > high for v in values), sum(v < low for v in values)
+    if not more and not less:
+        return f"{who}: ratios within the thresholds at every size of neighbourhood, intervals partly beyond"
+    told = [f"{word} effort at {n}" for word, n in (("more", more), ("less", less)) if n]
+    return f"{who}: {' and '.join(told)} of {len(values)} sizes of neighbourhood, beyond the thresholds"
 
 
 def _line_name(material: Material, one: Around) -> str:

@@ -13,7 +13,7 @@ from equieffort.recourse.solvers import Status
 from equieffort.report.blocks import Text
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
-from equieffort.report.words import Cell, Name, Words, count, joined, kept, name_list, say, share
+from equieffort.report.words import Cell, Link, Name, Words, count, joined, kept, name_list, say, share
 from equieffort.results.explanation import assumed_spans
 from equieffort.words.shown import interval_text, zone_ends
 from equieffort.words.verdicts import measure_words
@@ -39,6 +39,29 @@ def surrogate_notice(material: Material) -> list[Words]:
         words = _surrogate_kept_back(material, found)
     about = chance(material) if found.refusals is None or material.guard.is_on else ""
     return [(*words, f" {about}" if about else "", " Everything below is about this surrogate model.")]
+
+
+def surrogate_in_short(material: Material) -> list[Words]:
+    """The same in few sentences, for the first page: that it is one, how often it agrees, and why that may not do."""
+    found = material.audit.verdict.surrogate
+    if found is None or (material.guard.is_on and not found.suffices):
+        return surrogate_notice(material)
+    short = material.told(f"{found.shortfall} ") if found.shortfall else ()
+    words = say(
+        "This audits a {} model trained on the decisions, not the system that made them; it repeats {} of decisions it "
+        "has not seen. {}Everything below is about this surrogate model. ",
+        found.kind, share(found.agreement), short,
+    )  # fmt: skip
+    return [(*words, Link("More", "people"), ".")]
+
+
+def surrogate_in_full(material: Material) -> list[Text]:
+    """How well it repeats the decisions, by group; none where the first page or a table has it."""
+    found = material.audit.verdict.surrogate
+    has_table = found is not None and found.refusals is not None and not material.guard.is_on
+    if found is None or has_table or (material.guard.is_on and not found.suffices):
+        return []
+    return [Text(words) for words in surrogate_notice(material)]
 
 
 def _surrogate_kept_back(material: Material, found: Surrogate) -> Words:
@@ -84,7 +107,7 @@ def fidelity(material: Material) -> list[Table]:
     told = not any(guard.hides(*_four(counts)) for _, counts in counted)
     for who, counts in counted:
         best = counts.constant
-        which = "refuse everybody" if best.by_surrogate else "approve everybody"
+        which = "refuse" if best.by_surrogate else "approve"
         rows.append(
             [
                 who, guard.count(counts.n, seen=told), kept(share(counts.agreement), told),
@@ -94,8 +117,8 @@ def fidelity(material: Material) -> list[Table]:
             ]
         )  # fmt: skip
     head = (
-        "group", "people", "agreement", "agreement of the best constant answer", "recorded refusals",
-        "found by the surrogate (recall)", "refusals by the surrogate", "recorded among these (precision)",
+        "group", "people", "agreement", "with one answer for all", "recorded refusals", "of these found",
+        "refusals by the surrogate", "of these recorded",
     )  # fmt: skip
     return [Table("The surrogate model on people it was not trained on", head, rows)]
 
@@ -194,7 +217,7 @@ def assumed(material: Material) -> list[Text]:
         )
         found.append(Text(say(text, words), "warning"))
     if schema.zero_one:
-        found.append(Text(say("Set to 0 or 1 only: {}.", name_list(schema.zero_one))))
+        found.append(Text(say("Set to 0 or 1 only: {}.", name_list(map(schema.names.feature, schema.zero_one)))))
     return found
 
 

@@ -99,7 +99,7 @@ def _does(material: Material, told: Explanation, row: int) -> Words:
         steps.append(say(form[step.kind], Name(step.name), *values))
     if steps:
         return joined(steps, "; ")
-    stops = binding_limits(material.reasons[row], material.names)
+    stops = binding_limits(material.reasons[row], material.names, material.table.source.schema.told_rules)
     return ("none: ", *joined(stops, "; ")) if stops else ()
 
 
@@ -111,14 +111,14 @@ def leaving(material: Material) -> Table:
     for k, column in enumerate(table.source.encoding.columns):
         if column.is_category:
             continue
-        facts = material.facts[~np.isnan(material.facts[:, k]), k]
-        if not len(facts):
+        # Missing values are passed over.
+        low, high = (float(end.reduce(material.facts[:, k])) for end in (np.fmin, np.fmax))
+        if np.isnan(low):
             rows.append([material.feature(column.name), "nothing observed", guard.count(0)])
             continue
-        low, high = float(facts.min()), float(facts.max())
-        after = material.moved[acting, k]
+        after = material.moved[:, k]
         slack = 1e-9 * max(abs(low), abs(high), 1.0)
-        n = int(np.sum((after < low - slack) | (after > high + slack)))
+        n = int(np.sum(acting & ((after < low - slack) | (after > high + slack))))
         ends = HIDDEN if guard.is_on else f"{number(low)} to {number(high)}"
         rows.append([material.feature(column.name), ends, guard.count(n)])
     caption = "Actions that leave the range observed among the audited people"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from equieffort.errors import CODES
@@ -14,10 +16,11 @@ from equieffort.report.register import register
 from equieffort.report.svg import WIDTH
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Phrase, Words, name_list
-from equieffort.words.limits import limit_text
+from equieffort.words.limits import REPORT, limit_text
 
-BESIDE = 640.0
-"""A graph of at most this width stands beside the text."""
+BESIDE, MOST_STILL = 640.0, 4
+"""A graph of at most this width stands beside the text; of features that no edge mentions and nobody may change, so
+many are drawn, and none where there are more."""
 
 
 def assumptions(material: Material) -> Section:
@@ -51,10 +54,16 @@ def graph(material: Material) -> Chart:
     )
     shown = [(str(material.feature(cause)), str(material.feature(effect))) for cause, effect in edges]
     drawn = [f"{cause} causes {effect}" for cause, effect in shown]
-    given = {"nodes": [(str(material.feature(name)), schema.role(name)) for name in names], "edges": shown}
+    ends = {end for edge in edges for end in edge}
+    still = [name for name in names if name not in ends and schema.role(name) in ("immutable", "sensitive")]
+    left_out = set(still) if len(still) > MOST_STILL else set()
+    nodes = [(str(material.feature(name)), schema.role(name)) for name in names if name not in left_out]
+    given = {"nodes": nodes, "edges": shown}
+    rest = f"Not drawn: {len(left_out)} features that must not move, without causes and effects" if left_out else ""
     return Chart(
         "graph", "graph", _graph_title(material, edges), "; ".join(drawn) + "." if drawn else "No edges.", table,
         given | {"width": graph_width(**given)},
+        remark=rest,
     )  # fmt: skip
 
 
@@ -99,7 +108,7 @@ def outside(material: Material) -> list[Block]:
         named |= who
         seen = [not guard.hides(int((mine & ~who).sum())) for mine in members]
         counts = [guard.count(int((mine & who).sum()), seen=s) for mine, s in zip(members, seen, strict=True)]
-        rows.append([material.feature(name), limit_text(limit, name), *counts])
+        rows.append([material.feature(name), limit_text(limit, name, replace(REPORT, labels=material.names)), *counts])
     if (rest := outside & ~named).any():
         rows.append(
             ["several at once", "a rule between features", *(guard.count(int((m & rest).sum())) for m in members)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from equieffort.recourse.status import Blocking, Infeasibility, Reason, Status
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.material import Material, not_drawn
-from equieffort.report.svg import BOLD, WIDTH, Bar, Bars, bars_text, cut, width_of
+from equieffort.report.svg import Bar, Bars, bars_text
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, Phrase, Words, count, plain
 from equieffort.words.limits import REPORT, obstacle_text
@@ -20,29 +21,26 @@ from equieffort.world.labels import NO_LABELS, Labels
 MOST_REASONS = 12
 """Why nothing is known may be said differently of each person; so many ways are listed."""
 MOST_LIMITS = 8
+NOTHING_TURNS = "nothing they could set turns the decision"
+BEYOND: Words = (f"no limit: {NOTHING_TURNS}",)
 
 
-def binding_limits(reason: Reason | None, labels: Labels = NO_LABELS) -> list[Words]:
+def binding_limits(
+    reason: Reason | None, labels: Labels = NO_LABELS, rules: Mapping[str, str] | None = None
+) -> list[Words]:
     """The limits that a reason names, whoever solved it, without the numbers of the person."""
     if not isinstance(reason, Infeasibility):
         return []
     if reason.blocking == Blocking.BEYOND:
-        return [("no limit: nothing they could set turns the decision",)]
+        return [BEYOND]
     if reason.obstacles:
         kinds = dict.fromkeys(one.kind for one in reason.obstacles)
-        texts = [(kind.feature, Phrase(obstacle_text(kind, replace(REPORT, labels=labels)))) for kind in kinds]
+        readers = replace(REPORT, labels=labels, rules=rules or {})
+        texts = [(kind.feature, Phrase(obstacle_text(kind, readers))) for kind in kinds]
         return [(Name(labels.feature(feature)), ": ", text) if feature else (text,) for feature, text in texts]
     if reason.blocking == Blocking.CLOSEST and reason.reachable == 0:
         return [("no action moves the score",)]
     return [("no single limit",)]
-
-
-def _heading(limit: Words) -> str:
-    """The limit as a heading: a long name gives way to what limits it."""
-    first, *rest = limit
-    if not rest:
-        return first
-    return cut(first, WIDTH - width_of("".join(rest), BOLD), BOLD) + "".join(rest)
 
 
 def no_recourse(material: Material) -> Section:
@@ -55,8 +53,9 @@ def no_recourse(material: Material) -> Section:
 def _proven(material: Material) -> list[Block]:
     guard, table = material.guard, material.table
     counted: dict[Words, Counter[str]] = {}
+    rules = table.source.schema.told_rules
     for row in np.flatnonzero(table.status == Status.INFEASIBLE):
-        for limit in dict.fromkeys(binding_limits(material.reasons[row], material.names)):
+        for limit in dict.fromkeys(binding_limits(material.reasons[row], material.names, rules)):
             counted.setdefault(limit, Counter())[material.labels[table.groups.codes[row]]] += 1
     if not counted:
         return []
@@ -72,7 +71,7 @@ def _proven(material: Material) -> list[Block]:
             if group.is_drawn:
                 is_told = group.seen.parts and not guard.hides(n)
                 bars.append(Bar(group.name, n if is_told else np.nan, text, group.look))
-        blocks.append((_heading(limit), bars))
+        blocks.append((plain(limit), bars))
     caption = "Refused people without a route, by the limit that stops them"
     behind = Table(caption, ("limit", *(material.group(g.label) for g in material.groups)), rows, is_whole=True)
     said = (
@@ -81,7 +80,7 @@ def _proven(material: Material) -> list[Block]:
     )
     first = ranked[0][0]
     named = f"Most often in the way: {plain(first)}"
-    title = named if len(first) > 1 else f"Most often: {plain(first).removeprefix('no limit: ')}"
+    title = named if len(first) > 1 else f"Most often: {NOTHING_TURNS if first == BEYOND else plain(first)}"
     drawn = blocks[:MOST_LIMITS]
     chart = Chart("bars", "limits", title, f"{bars_text(drawn)}.", behind, {"blocks": drawn}, True)
     return [Split([Text(said)], [chart])]
@@ -101,7 +100,7 @@ def _unknown(material: Material) -> list[Block]:
         for row in unknown:
             reason = material.reasons[row]
             nothing = "Nothing was found and nothing excluded."
-            why = nothing if reason is None else told(reason, "report", material.names)
+            why = nothing if reason is None else told(reason, "report", material.names, table.source.schema.told_rules)
             counted.setdefault(why, Counter())[material.labels[table.groups.codes[row]]] += 1
         ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
         rest = sum((found for _, found in ranked[MOST_REASONS:]), Counter[str]())

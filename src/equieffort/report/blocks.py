@@ -49,10 +49,17 @@ class Folded:
 
 
 @dataclass(frozen=True)
+class Screen:
+    """What stands open on the screen and is left out of print, which would grow by pages."""
+
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
 class Chart:
     """A picture to be drawn, with its table."""
 
-    kind: Literal["line", "step", "bars", "graph", "forest", "curve"]
+    kind: Literal["line", "step", "bars", "graph", "forest", "curve", "balance", "boxes", "plane"]
     name: str
     title: str
     described: str
@@ -81,7 +88,7 @@ class Front:
     said: Sequence[Cell]
     chart: Chart | None
     lists: Sequence[tuple[str, Sequence[Cell]]] = ()
-    """Lists that stand below the words, where the picture is long."""
+    """Lists that stand below the words, and on narrow pages below the picture."""
 
 
 @dataclass(frozen=True)
@@ -116,14 +123,7 @@ class Split:
         return [block for block in (*self.left, *self.right) if isinstance(block, Chart)]
 
 
-@dataclass(frozen=True)
-class Beside:
-    """Lists with their headings, beside each other where there is room."""
-
-    lists: Sequence[tuple[str, Sequence[Cell]]]
-
-
-Block = Text | Items | Pairs | Source | Folded | Split | Beside | Front | Tiles | Chart | Table
+Block = Text | Items | Pairs | Source | Folded | Screen | Split | Front | Tiles | Chart | Table
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _walk(blocks: Sequence[Block]) -> Iterator[Block]:
         yield block
         if isinstance(block, Split):
             yield from _walk([*block.left, *block.right])
-        elif isinstance(block, Folded):
+        elif isinstance(block, Folded | Screen):
             yield from _walk(block.blocks)
         elif isinstance(block, Front) and block.chart is not None:
             yield block.chart

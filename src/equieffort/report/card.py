@@ -102,4 +102,8 @@ def _table(whole: Table) -> list[str]:
     sides = (" --- " if k == 0 or k in table.words else " ---: " for k in range(len(table.head)))
     lines = ["| " + " | ".join(map(_md, table.head)) + " |", "|" + "|".join(sides) + "|"]
     lines += ["| " + " | ".join(_md(cell) if plain(cell) else " " for cell in row) + " |" for row in table.rows]
-    return [f"**{_md(table.caption)}**", "\n".join(lines), *([_md(table.same)] if table.same else [])]
+    return [
+        f"**{_md(table.caption)}**",
+        "\n".join(lines),
+        *map(_md, (*table.foot, *([table.same] if table.same else []))),
+    ]

@@ -31,6 +31,9 @@ STATUSES = {
     Status.UNKNOWN: "not known",
 }
 
+CHUNK = 65_536
+"""People whose facts are read at once."""
+
 
 def evidence(material: Material) -> Section:
     """People by status; versions, hashes, seed, solver and command."""
@@ -57,7 +60,6 @@ def statuses(material: Material) -> Table:
 def reproduction(material: Material) -> list[tuple[str, Cell]]:
     """Names and values of what is needed to get the same numbers again."""
     made = material.audit.provenance
-    facts = np.ascontiguousarray(material.facts)
     data: list[tuple[str, Cell]] = []
     if made.data is not None:
         # The number of rows would give away a group that is kept back.
@@ -74,7 +76,7 @@ def reproduction(material: Material) -> list[tuple[str, Cell]]:
         ("Command", (Phrase(material.command or made.command or "not recorded"),)),
         ("Audited with", versions(made.versions)),
         ("Report written with", f"equieffort {__version__}, Python {platform.python_version()}"),
-        ("Audited people, SHA-256", hashlib.sha256(facts.tobytes()).hexdigest()),
+        ("Audited people, SHA-256", _hash_of_facts(material)),
         *data,
         ("Seed", none if seed is None else str(seed)),
         ("Classifier", (Name(made.classifier or "not recorded"),)),
@@ -87,6 +89,14 @@ def reproduction(material: Material) -> list[tuple[str, Cell]]:
         ("Margin", number(made.margin)),
         *([("Kept back", SUPPRESSED.format(material.guard.k - 1))] if material.guard.is_on else []),
     ]
+
+
+def _hash_of_facts(material: Material) -> str:
+    """Of everybody's facts, some people at a time."""
+    table, found = material.table, hashlib.sha256()
+    for start in range(0, len(table), CHUNK):
+        found.update(np.ascontiguousarray(table.source.facts(slice(start, start + CHUNK))).tobytes())
+    return found.hexdigest()
 
 
 def _model(material: Material) -> list[tuple[str, Cell]]:
@@ -102,7 +112,7 @@ def _model(material: Material) -> list[tuple[str, Cell]]:
     ]
     if made.surrogate is not None:
         keys = kept_model(made.model.path, made.model.trusted, material.table.source.schema.favourable)
-        rows.append(("To audit it again", (Phrase(keys),)))
+        rows.append(("To audit it again, with the file beside the spec", (Phrase(keys),)))
     return rows
 
 

@@ -14,7 +14,7 @@ from equieffort.words.shown import ratio_marks
 
 INK, SOFT = "#1b1b1b", "#666666"
 ROW, AXIS, ABOVE = 20.0, 28.0, 15.0
-LABEL, VALUES = 110.0, 150.0
+LABEL = 110.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def ends_of(panels: Sequence[Panel]) -> tuple[float, float]:
 
 def forest_chart(
     name: str, title: str, described: str, panels: Sequence[Panel], *, interval: str, note: str = ""
-) -> Markup:
+) -> svg.Picture:
     """Panels below each other; ratios share one range, so that they can be compared."""
     ratios = [panel for panel in panels if panel.is_ratio]
     labels = [q.label for panel in panels for q in panel.points]
@@ -86,7 +86,7 @@ def forest_chart(
     is_long = widest > LABEL
     left = widest if any(labels) and not is_long else 12.0
     texts = [svg.width_of(q.text, svg.SMALL) for panel in panels for q in panel.points]
-    right = svg.WIDTH - min(max(texts, default=0.0) + 10, VALUES)
+    right = svg.WIDTH - max(texts, default=0.0) - 10
     parts: list[Markup] = []
     at = 4.0
     for panel in panels:
@@ -101,25 +101,25 @@ def forest_chart(
 def _panel(panel: Panel, scale: Scale, at: float, is_long: bool) -> tuple[list[Markup], float]:
     weight = ' font-weight="600"' if panel.is_judged else ""
     room = svg.WIDTH - svg.width_of(panel.remark, svg.SMALL) - 10
+    heading = svg.lines_of(panel.title, room, svg.LETTER * (1.1 if panel.is_judged else 1))
     parts = [
-        svg.text(0, at + 12, svg.cut(panel.title, room, svg.LETTER * (1.1 if panel.is_judged else 1)), more=weight),
+        *(svg.text(0, at + 12 + 16 * k, line, more=weight) for k, line in enumerate(heading)),
         svg.text(svg.WIDTH, at + 12, panel.remark, anchor="end", size=svg.SMALL, more=' class="soft"'),
     ]
-    top = at + 19
-    row = ROW + ABOVE if is_long else ROW
-    bottom = top + row * len(panel.points)
+    top = at + 19 + 16 * (len(heading) - 1)
+    names = [svg.lines_of(q.label, svg.WIDTH - scale.left, svg.SMALL) if is_long else [] for q in panel.points]
+    rows = [ROW + ABOVE * len(lines) for lines in names]
+    bottom = top + sum(rows)
     if panel.zone is not None:
         low, high = (scale.x(end) for end in panel.zone)
         parts.append(svg.zone(low, top, high - low, bottom - top))
     neutral = scale.x(panel.neutral)
     parts.append(svg.rule(neutral, top - 2, neutral, bottom + 3, "axis", "1 2"))
     for k, point in enumerate(panel.points):
-        y = top + row * (k + 1) - ROW / 2
-        if point.label and is_long:
-            parts.append(
-                svg.text(scale.left, y - 11, svg.cut(point.label, svg.WIDTH - scale.left, svg.SMALL), size=svg.SMALL)
-            )
-        elif point.label:
+        y = top + sum(rows[: k + 1]) - ROW / 2
+        for n, line in enumerate(reversed(names[k])):
+            parts.append(svg.text(scale.left, y - 11 - ABOVE * n, line, size=svg.SMALL))
+        if point.label and not is_long:
             parts.append(svg.text(scale.left - 8, y + 4, point.label, anchor="end", size=svg.SMALL))
         parts += _row(point, scale, y, panel.is_judged)
     parts.append(svg.rule(scale.left, bottom, scale.right, bottom))
@@ -136,7 +136,7 @@ def _mark_text(value: float, panel: Panel) -> str:
 
 
 def _row(point: Point, scale: Scale, y: float, is_judged: bool) -> list[Markup]:
-    parts = [svg.text(svg.WIDTH, y + 4, svg.cut(point.text, VALUES, svg.SMALL), anchor="end", size=svg.SMALL)]
+    parts = [svg.text(svg.WIDTH, y + 4, point.text, anchor="end", size=svg.SMALL)]
     if isnan(point.estimate):
         return parts
     colour = INK if is_judged else SOFT

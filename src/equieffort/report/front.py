@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from math import isfinite
+from textwrap import shorten
 
 import numpy as np
 
 from equieffort.effort.inference.planning import about
 from equieffort.effort.planning import people_to_decide
 from equieffort.report import answer
-from equieffort.report.blocks import Beside, Block, Front, Section, Text, Tile, Tiles
+from equieffort.report.blocks import Block, Front, Section, Text, Tile, Tiles
 from equieffort.report.material import Material
 from equieffort.report.measures import MOST_TOLD
 from equieffort.report.overview import forest
 from equieffort.report.units import in_units, unit_of_effort
-from equieffort.report.words import Cell, Link, Name, Phrase, Words, count, kept, name_list, ratio, say, share
+from equieffort.report.words import Cell, Link, Name, Phrase, Words, count, joined, kept, name_list, ratio, say, share
 from equieffort.words.shown import caveats
 
-MOST_CAVEATS = 3
+MOST_CAVEATS, MOST_WARNED, LONGEST_WARNING = 3, 3, 110
+"""Caveats and warnings on the first page, and letters of a warning; the part on assumptions has them whole."""
 MOST_UNITS, TENTH = 3, 0.1
+MOST_ASKED = 3
+"""Groups that the question names."""
 MOST_GROUPS = 5
 """Groups in a tile; the table of all people has the others."""
 
@@ -27,16 +31,14 @@ def verdict(material: Material) -> Section:
     """What a committee reads if it reads one page."""
     audit = material.audit
     blocks: list[Block] = [*answer.check_first(material)]
-    blocks += [Text(words, "warning") for words in answer.surrogate_notice(material)]
+    blocks += [Text(words, "warning") for words in answer.surrogate_in_short(material)]
     lists = [("Read with care", careful(material)), ("Where to look next", following(material))]
     chart, verdict_of = forest(material), audit.verdict
-    # The picture of many groups is long: what would stand below it finds room beside it.
-    is_long = len(material.judged) > MOST_TOLD
-    said = sentences(material)
+    # One comparison is a picture here, and a sentence beside all measures; of many the sentence says which is which.
+    said = sentences(material) if len(material.judged) > MOST_TOLD else ()
     blocks += [
-        Front(verdict_of.outcome, headline(material), verdict_of.basis, said, chart, lists if is_long else ()),
+        Front(verdict_of.outcome, headline(material), verdict_of.basis, said, chart, lists),
         Tiles(tiles(material)),
-        *([] if is_long else [Beside(lists)]),
         Text((*unit_of_effort(material), " ", *answer.terms(material)), "note"),
     ]
     return Section("verdict", "Verdict", blocks)
@@ -48,8 +50,9 @@ def question(material: Material) -> Words:
     others = {against for _, against in material.judged_pairs}
     if not judged or len(others) > 1:
         return ("Must some groups of people do more than others to turn a refusal into an approval?",)
-    many = f"any of {len(judged)} groups" if len(judged) > 1 else ""
-    who = (many,) if many else (Phrase(names(judged[0])),)
+    who: Words = (f"any of {len(judged)} groups",)
+    if len(judged) <= MOST_ASKED:
+        who = joined([(Phrase(names(label)),) for label in judged], " or ")
     return say("Must {} do more than {} to turn a refusal into an approval?", who, (Phrase(names(others.pop())),))
 
 
@@ -63,7 +66,7 @@ def sentences(material: Material) -> list[Cell]:
         groups = [material.told_pair(f.comparison) for f in findings if answer.outcome(f) == outcome]
         if groups:
             found.append((f"{outcome.capitalize()}: ", *name_list(groups), "."))
-    return [*found, ("Each of them in numbers is under ", Link("Group by group", "levels"), ".")]
+    return [*found[:-1], (*found[-1], " ", Link("Group by group", "levels"), ".")] if found else found
 
 
 def headline(material: Material) -> Words:
@@ -77,19 +80,24 @@ def headline(material: Material) -> Words:
 def tiles(material: Material) -> list[Tile]:
     """Refused people, shares with a route and median efforts of the groups; and how many people would decide it."""
     drawn = [group for group in material.groups if group.is_drawn]
-    shown = drawn if len(drawn) <= MOST_GROUPS else [*drawn[: MOST_GROUPS - 1], drawn[-1]]
-    lines: dict[str, list[tuple[Cell, str]]] = {"Refused": [], "With a route to approval": [], "Median effort": []}
+    # A line that counts those left out takes as much room as one of them.
+    shown = drawn if len(drawn) <= MOST_GROUPS + 1 else [*drawn[: MOST_GROUPS - 1], drawn[-1]]
+    lines: dict[str, list[tuple[Cell, str]]] = {"Refused": [], "Median (mean) effort": []}
     also: list[Cell] = []
     for group in shown:
         name, stats, seen = Name(group.name), group.stats, group.seen
         refused = material.guard.count(stats.n_unfavourable, seen=seen.rate)
         people = material.guard.count(stats.n)
         lines["Refused"].append((name, f"{refused} of {people}" if seen.rate else refused))
-        lines["With a route to approval"].append((name, kept(share(stats.rho), seen.parts)))
         mine = material.efforts(group)
         median = float(np.median(mine)) if len(mine) else np.nan
-        lines["Median effort"].append((name, kept(ratio(median), seen.effort)))
-        also.append(in_units(material, median) if seen.effort else ())
+        both = f"{ratio(median)} ({ratio(stats.phi)})" if len(mine) else ratio(median)
+        lines["Median (mean) effort"].append((name, kept(both, seen.effort)))
+        also.append(in_units(material, median, stats.phi) if seen.effort else ())
+    routes: list[tuple[Cell, str]] = [
+        (Name(group.name), kept(share(group.stats.rho), group.seen.parts)) for group in material.groups
+    ]
+    told = [(line, group) for line, group in zip(routes, material.groups, strict=True) if group in shown]
     more = len(material.groups) - len(shown)
     others = f"and {count(more)} more groups" if more > 0 else ""
     many = len(shown) > MOST_UNITS
@@ -101,8 +109,8 @@ def tiles(material: Material) -> list[Tile]:
     return [
         *([Tile("Refused in the record", recorded, others)] if known else []),
         Tile("Refused by the surrogate" if known else "Refused", lines["Refused"], others),
-        Tile("With a route to approval", _alike(lines["With a route to approval"]), "of those refused"),
-        Tile("Median effort", lines["Median effort"], unit, also if any(also) and not many else ()),
+        Tile("With a route to approval", _alike(routes) or [line for line, _ in told], "of those refused"),
+        Tile("Median (mean) effort", lines["Median (mean) effort"], unit, also if any(also) and not many else ()),
         *_deciding(material),
     ]
 
@@ -118,9 +126,9 @@ def _recorded(material: Material, label: str) -> str:
 
 
 def _alike(lines: list[tuple[Cell, str]]) -> list[tuple[Cell, str]]:
-    """Many lines that say the same are one."""
+    """Many lines that say the same as one; none where they differ."""
     same = len(lines) > MOST_UNITS and len({value for _, value in lines}) == 1
-    return [(f"each of {len(lines)} groups", lines[0][1])] if same else lines
+    return [(f"each of {len(lines)} groups", lines[0][1])] if same else []
 
 
 def _deciding(material: Material) -> list[Tile]:
@@ -157,11 +165,20 @@ def careful(material: Material, *, links: bool = True) -> list[Cell]:
         text = one.guarded if material.guard.is_on else one.text
         more: Words = (" ", Link("More", one.place), ".") if links else ()
         items.append((*material.told(text), *more))
-    warned = len(dict.fromkeys((w.code, w.what) for w in audit.warnings))
+    warned = dict.fromkeys((w.code, w.what) for w in audit.warnings)
     if warned and links:
-        many = "1 warning was" if warned == 1 else f"{count(warned)} warnings were"
-        items.append((f"{many} raised, listed under ", Link("Assumptions", "assumptions"), "."))
+        many = "1 warning was" if len(warned) == 1 else f"{count(len(warned))} warnings were"
+        items.append((f"{many} raised: ", *_warned(material, list(warned)), " ", Link("More", "assumptions"), "."))
     return items
+
+
+def _warned(material: Material, warned: list[tuple[str, str]]) -> Words:
+    """What was warned of; by its code alone where a sentence is long, or may tell of a person."""
+    if material.guard.is_on:
+        return (f"{', '.join(dict.fromkeys(code for code, _ in warned))}.",)
+    shown = [material.told(shorten(what, LONGEST_WARNING, placeholder=" ...")) for _, what in warned[:MOST_WARNED]]
+    more = len(warned) - len(shown)
+    return joined([*shown, *([f"and {count(more)} more."] if more else [])], " ")
 
 
 PLACES = {

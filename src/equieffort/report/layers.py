@@ -50,8 +50,8 @@ class _Layout:
     def __init__(self, nodes: Sequence[tuple[str, str]], edges: Edges) -> None:
         linked = {end for edge in edges for end in edge}
         # A long name is broken into lines rather than cut; every box is as high as the highest.
-        self.lines = {node: lines_of(node, WIDEST - 12, BOLD, 4) for node, _ in nodes}
-        self.tall = BOX + LINE * (max([len(lines) for lines in self.lines.values()] + [1]) - 1)
+        self.lines = {node: lines_of(node, WIDEST - 12, BOLD) for node, _ in nodes}
+        self.tall = BOX + LINE * (max([len(lines) for node, lines in self.lines.items() if node in linked] + [1]) - 1)
         self.widths = {
             node: min(max([width_of(line, BOLD) for line in self.lines[node]] + [width_of(role, 11)]) + 22, WIDEST)
             for node, role in nodes
@@ -66,6 +66,10 @@ class _Layout:
         for box in self.boxes.values():
             self.layers[box.layer].append(box)
         self.chains = [self._chain(self.boxes[cause], self.boxes[effect]) for cause, effect in edges]
+
+    def height(self, node: str) -> float:
+        """How high its box is: those that edges run to are as high as the highest."""
+        return self.tall if node in self.boxes else BOX + LINE * (len(self.lines[node]) - 1)
 
     def _chain(self, cause: _Slot, effect: _Slot) -> list[_Slot]:
         """The slots that an edge runs through."""
@@ -91,7 +95,7 @@ def graph_chart(
     places, height = _placed(layout, width)
     parts: list[Markup] = [_arrowhead(name), *(_edge(name, chain) for chain in layout.chains)]
     parts += [
-        _box(x, top, layout.widths[node], layout.tall, layout.lines[node], roles[node])
+        _box(x, top, layout.widths[node], layout.height(node), layout.lines[node], roles[node])
         for node, (x, top) in places.items()
     ]
     return frame(name, title, described, width, height, parts)
@@ -103,7 +107,7 @@ def graph_places(
     """The middle of each feature's box, and how high the picture is."""
     layout = _Layout(nodes, edges)
     places, height = _placed(layout, width)
-    return {node: (x, top + layout.tall / 2) for node, (x, top) in places.items()}, height
+    return {node: (x, top + layout.height(node) / 2) for node, (x, top) in places.items()}, height
 
 
 def _placed(layout: _Layout, width: float) -> tuple[dict[str, tuple[float, float]], float]:
@@ -119,7 +123,7 @@ def _placed(layout: _Layout, width: float) -> tuple[dict[str, tuple[float, float
         for node in row:
             places[node] = x + widths[node] / 2, at
             x += widths[node] + GAP
-        at += layout.tall + LONE_BETWEEN
+        at += max(map(layout.height, row)) + LONE_BETWEEN
     return places, at
 
 

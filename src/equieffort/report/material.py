@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.effort.metrics import PAPER_QUANTILES, Comparison, Curve, group_stats
+from equieffort.effort.metrics import PAPER_QUANTILES, Comparison, Curve
 from equieffort.effort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.effort.stats import EffortStats
 from equieffort.effort.verdict import Assessment
@@ -25,6 +25,7 @@ from equieffort.recourse.status import Reason
 from equieffort.recourse.table import RecourseTable
 from equieffort.report.svg import Look, Role
 from equieffort.report.words import Guard, Name, Phrase, Seen, Words, is_turned
+from equieffort.results.kept_curve import is_drawn, shown_curve, shown_quantile, shown_quantiles
 from equieffort.world.distances import Distance, Manhattan
 from equieffort.world.groups import Versus
 from equieffort.world.labels import Labels
@@ -33,7 +34,6 @@ from equieffort.world.opponents import EVERYBODY_ELSE, AllPairs, Rest
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
-DEFAULT_QUANTILE = 0.2
 LONGEST_NAME = 24
 MOST_DRAWN = 4
 """Groups, and comparisons, that one picture shows at most; the table behind it has all of them."""
@@ -220,27 +220,27 @@ class Material:
     @cached_property
     def stats(self) -> dict[str, EffortStats]:
         """Statistics by group over everybody."""
-        return group_stats(self.table)
+        return {label: one.stats for label, one in self.audit.samples.items()}
 
     @cached_property
-    def facts(self) -> Floats:
-        """Everybody as they are."""
-        return self.table.source.facts(slice(None))
+    def facts(self) -> Any:
+        """Everybody as they are, column by column."""
+        return self.table.source.by_column(self.table, "facts")
 
     @cached_property
-    def moved(self) -> Floats:
-        """Everybody after their action."""
-        return self.table.source.moved(self.table, slice(None))
+    def moved(self) -> Any:
+        """Everybody after their action, column by column."""
+        return self.table.source.by_column(self.table, "moved")
 
     @cached_property
-    def is_set(self) -> Bools:
-        """Which actionable feature each person sets or holds."""
-        return self.table.source.interventions(self.table, slice(None))[0] & self.table.has_action[:, None]
+    def is_set(self) -> Any:
+        """Which actionable feature each person sets or holds, column by column."""
+        return self.table.source.by_column(self.table, "is_set")
 
     @cached_property
-    def costs(self) -> Floats:
-        """What each actionable feature adds to the cost."""
-        return self.table.source.costs(self.table, slice(None))
+    def costs(self) -> Any:
+        """What each actionable feature adds to the cost, column by column."""
+        return self.table.source.by_column(self.table, "costs")
 
     @cached_property
     def reasons(self) -> list[Reason | None]:
@@ -257,7 +257,9 @@ class Material:
         return self.audit.effort_curve()
 
     def told(self, text: str) -> Words:
-        """A text that was put together elsewhere; names written from right to left are taken out of it."""
+        """A text that was put together elsewhere: quoted columns by their labels, and names written from right to left
+        taken out of it."""
+        text = re.sub(r"'([^']+)'", lambda quoted: self.names.features.get(quoted[1], quoted[0]), text)
         names = [name for name in (*self.table.source.encoding.names, *self.labels) if is_turned(name)]
         if not names:
             return (Phrase(text),)
@@ -274,13 +276,7 @@ class Material:
     @property
     def quantile(self) -> float:
         """The share of people who count as neighbours when individuals are judged."""
-        near, n = self.audit.neighbourhood, len(self.table)
-        if isinstance(near, Nearest):
-            return float(near.quantile)
-        if isinstance(near, NearestK):
-            # Between the k-th and the next distance: the k nearest and whoever is as near as the last.
-            return min(1.0, (near.k - 0.5) / (n - 1)) if near.k < n else 1.0
-        return DEFAULT_QUANTILE
+        return shown_quantile(self.audit)
 
     @cached_property
     def extra(self) -> list[EquieffortWarning]:
@@ -292,19 +288,17 @@ class Material:
         """Neighbourhoods of everybody who was refused, or why there are none."""
         if isinstance(self.audit.neighbourhood, Unsaved):
             return self.audit.neighbourhood.refusal()
-        source = self.table.source
         try:
             with _quiet(self.extra):
                 # Bound anew, so that a loaded audit warns about the same things as a live one.
-                self.distance.bind(source.data, source.encoding, source.schema)
+                self.audit.distance(self.distance, anew=True)
             with _quiet([]):
                 # The audit keeps it, so that page and model card read the same sums.
-                asked = tuple(dict.fromkeys((*PAPER_QUANTILES, self.quantile)))
-                found = self.audit.curve_of(asked, self.distance)
+                found = shown_curve(self.audit)
         except EquieffortError as error:
             return error
-        drawn = len(found.sweep.centres) < int(self.table.is_unfavourable.sum())
-        return Near(found, found.sweep.at([asked.index(self.quantile)]), drawn)
+        at = shown_quantiles(self.audit).index(self.quantile)
+        return Near(found, found.sweep.at([at]), is_drawn(found))
 
     @cached_property
     def pairs(self) -> list[Around]:

@@ -22,8 +22,11 @@ from equieffort.words.shown import (
     value_text,
 )
 
+EXACT, ALIKE = "exact", "to these digits"
+"""Where something certainly lies: one number, or ends that are written alike."""
 BY_EFFORT = ("acr", "difference")
 """Measures made of average efforts alone: they tell nothing of how many have a route."""
+PERCENT = " %"
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,15 @@ class Row:
         """Estimate and interval for a picture, whose axis has the unit."""
         if not self.is_told:
             return HIDDEN
-        if self.estimate == MISSING:
+        estimate, low, high = self.values
+        if isnan(estimate):
             return "not defined"
-        ends = "no interval" if self.interval == MISSING else self.interval
-        unit = " %" if self.estimate.endswith(" %") else ""
-        return f"{_without_unit(self.estimate)} ({_without_unit(ends)}){unit}".replace("unlimited", "\N{INFINITY}")
+        unit = "" if self.measure is None else self.measure.unit
+        told, ends = self.estimate, "no interval" if isnan(low) or isnan(high) else self.interval
+        if unit != PERCENT:
+            # An axis in points says so itself.
+            told, ends = told.removesuffix(unit), ends.removesuffix(unit)
+        return f"{told} ({ends})".replace("unlimited", "\N{INFINITY}")
 
 
 def _row(material: Material, found: dict[str, Any], c: Comparison) -> Row:
@@ -84,10 +91,19 @@ def _row(material: Material, found: dict[str, Any], c: Comparison) -> Row:
     estimate, low, high, least, most = (
         float(found[key]) if is_told else nan for key in ("estimate", "low", "high", "least", "most")
     )
-    certain = "exact" if isclose(least, most) else interval_text(measure, least, most)
+    certain = interval_text(measure, least, most)
+    if isclose(least, most):
+        certain = EXACT
+    elif value_text(measure, least) == value_text(measure, most):
+        certain = ALIKE
     could = [float(found.get(key, nan)) if is_told else nan for key in ("assigned_least", "assigned_most")]
-    texts = (value_text(measure, estimate), interval_text(measure, low, high), certain, interval_text(measure, *could))
-    value, ends, certain, assigned = (kept(MISSING if text == "-" else text, is_told) for text in texts)
+    value, ends, certain, assigned = (
+        kept(MISSING if any(map(isnan, numbers)) else text, is_told)
+        for text, numbers in (
+            (value_text(measure, estimate), [estimate]), (interval_text(measure, low, high), [low, high]),
+            (certain, [least, most]), (interval_text(measure, *could), could),
+        )
+    )  # fmt: skip
     mine, theirs = (guard.count(int(found[key]), seen=ok) for key, ok in zip(("n", "n_against"), seen, strict=True))
     return Row(
         name, c, measure, title_of(measure, name), found["chance"],
@@ -96,10 +112,6 @@ def _row(material: Material, found: dict[str, Any], c: Comparison) -> Row:
         is_told, (estimate, low, high), found["p_adjusted"], value, ends, certain, assigned, (mine, theirs),
         notes_text(found["note"]) if is_told else "",
     )  # fmt: skip
-
-
-def _without_unit(text: str) -> str:
-    return text.removesuffix(" points").removesuffix(" %")
 
 
 def rows_of(material: Material, *, judged: bool, first: bool = False) -> list[Row]:
@@ -149,6 +161,6 @@ def with_interval(material: Material, c: Comparison, name: str, told: bool) -> s
     if found is None or isnan(found.estimate):
         return kept(MISSING, told)
     measure = known_measures(material.audit.own)[name]
-    ends = interval_text(measure, found.low, found.high)
-    value = value_text(measure, found.estimate)
-    return kept(value if ends == "-" else f"{value} ({_without_unit(ends)})", told)
+    value, ends = value_text(measure, found.estimate), interval_text(measure, found.low, found.high)
+    has_ends = not (isnan(found.low) or isnan(found.high))
+    return kept(f"{value} ({ends.removesuffix(measure.unit)})" if has_ends else value, told)

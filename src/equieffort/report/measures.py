@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from equieffort.effort.measures import CHANCE
 from equieffort.report.answer import finding_words
 from equieffort.report.blocks import Block, Folded, Items, Section, Text
 from equieffort.report.material import Material
-from equieffort.report.measured import Row, rows_of, sorted_rows
-from equieffort.report.tables import Table
+from equieffort.report.measured import ALIKE, EXACT, Row, rows_of, sorted_rows
+from equieffort.report.tables import Table, footed
 from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, Words, say
-from equieffort.words.shown import CHANCE, level_text
+from equieffort.words.shown import level_text
 
-MOST_TOLD = 2
-"""Comparisons that are told in sentences where they are."""
+MOST_TOLD = 1
+"""Comparisons that are told in sentences where they are; more are a table."""
 
 
 def measures(material: Material, before: Iterable[Block] = ()) -> Section:
@@ -21,7 +22,9 @@ def measures(material: Material, before: Iterable[Block] = ()) -> Section:
     judged = sorted_rows(material, rows_of(material, judged=True))
     criteria = material.audit.criteria
     chance = f"The {level_text(criteria)} intervals allow for chance in {CHANCE[material.audit.verdict.chance]}."
-    blocks: list[Block] = [Text((*_beside(material), chance)), *before]
+    findings = material.audit.verdict.findings
+    told = [Text(finding_words(material, one)) for one in findings] if len(findings) <= MOST_TOLD else []
+    blocks: list[Block] = [*told, Text((*_beside(material), chance)), *before]
     if judged:
         many = len({row.comparison.group for row in judged}) > MOST_TOLD
         whole = _table(material, judged, "Every measure")
@@ -69,7 +72,7 @@ def _table(material: Material, rows: list[Row], caption: str) -> Table:
         ("estimate", False, True, lambda row: row.estimate),
         (f"{level_text(material.audit.criteria)} interval", False, True, lambda row: row.interval),
         (
-            "certain range", False, any(row.certain not in ("exact", MISSING, HIDDEN) for row in rows),
+            "certain range", False, any(row.certain not in (EXACT, ALIKE, MISSING, HIDDEN) for row in rows),
             lambda row: row.certain,
         ),
         (
@@ -82,11 +85,11 @@ def _table(material: Material, rows: list[Row], caption: str) -> Table:
             lambda row: row.people[1],
         ),
         ("chance of", True, len({row.chance for row in rows}) > 1, lambda row: row.chance),
-        ("note", True, any(row.note for row in rows), lambda row: row.note),
     ]  # fmt: skip
     shown = [(head, is_text, cell) for head, is_text, is_shown, cell in columns if is_shown]
     name: Cell = caption
     if one:
         name = say("{}, {} against {}", caption, material.group(rows[0].comparison.group), material.group(against))
     words = frozenset(k for k, (_, is_text, _) in enumerate(shown) if is_text)
-    return Table(name, tuple(head for head, *_ in shown), [[cell(row) for *_, cell in shown] for row in rows], words)
+    cells, foot = footed([[cell(row) for *_, cell in shown] for row in rows], [row.note for row in rows])
+    return Table(name, tuple(head for head, *_ in shown), cells, words, foot=foot)

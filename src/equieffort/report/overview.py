@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from equieffort.effort.measures import Measure
+from equieffort.effort.metrics import Comparison
 from equieffort.report.blocks import Chart
 from equieffort.report.forest import Panel, Point
 from equieffort.report.material import Material
@@ -12,6 +13,7 @@ from equieffort.report.measured import Row, rows_of, sorted_rows
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, kept, say
 from equieffort.words.shown import front_measures, interval_text, level_text, p_text, zone_ends
+from equieffort.world.groups import people_of
 
 MOST_DRAWN = 8
 """Comparisons that the picture shows of each measure; the table has all of them."""
@@ -24,7 +26,7 @@ def forest(material: Material) -> Chart | None:
     shown = [row for name in names for row in rows if row.name == name]
     if not shown:
         return None
-    pairs = list(dict.fromkeys(material.told_pair(row.comparison) for row in shown))
+    pairs = list({material.told_pair(row.comparison): row.comparison for row in shown}.values())
     panels = [_panel(material, [row for row in shown if row.name == name], len(pairs)) for name in names]
     level = level_text(material.audit.criteria)
     described = "; ".join(f"{_pair_name(material, row)}, {row.title}: {row.drawn}" for row in shown)
@@ -47,14 +49,15 @@ def _pair_name(material: Material, row: Row) -> str:
     return name(c.group) if material.against_name else f"{name(c.group)} / {name(c.against)}"
 
 
-def _direction(material: Material, groups: list[str], measures: Iterable[Measure | None]) -> str:
-    several = "the group" if material.against_name else "the group named first"
-    worse = material.name(groups[0]) if len(groups) == 1 else several
+def _direction(material: Material, pairs: list[Comparison], measures: Iterable[Measure | None]) -> str:
+    worse = "the group is" if material.against_name else "the group named first is"
+    if len(pairs) == 1:
+        worse = f"{people_of(pairs[0].group, material.table.groups.columns)} are"
     left = any(measure is not None and measure.orientation < 0 for measure in measures)
     also = ", and left of it where lower is worse" if left else ""
     what = "groups" if material.against_name else "pairs"
-    more = f" Drawn are {MOST_DRAWN} of {len(groups)} {what}." if len(groups) > MOST_DRAWN else ""
-    return f"Right of the dotted line {worse} is worse off{also}.{more}"
+    more = f" Drawn are {MOST_DRAWN} of {len(pairs)} {what}." if len(pairs) > MOST_DRAWN else ""
+    return f"Right of the dotted line {worse} worse off{also}.{more}"
 
 
 def _panel(material: Material, rows: list[Row], groups: int) -> Panel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +18,24 @@ from equieffort.report import (
     burdens,
     evidence,
     front,
+    matched,
     measures,
     notions,
     people,
 )
+from equieffort.report.balance import balance_chart
 from equieffort.report.blocks import Chart, Section
 from equieffort.report.curves import curve_chart
 from equieffort.report.forest import forest_chart
 from equieffort.report.layers import graph_chart
 from equieffort.report.material import Material
+from equieffort.report.panels import box_chart, plane_chart
 from equieffort.report.plots import bar_chart, line_chart, step_chart
-from equieffort.report.words import Cell, Link, Name, Phrase, clean, plain
+from equieffort.report.words import Aside, Cell, Link, Name, Phrase, clean, plain
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from equieffort.results.audits import Audit
 
 TITLE = "Equality of effort"
@@ -41,6 +47,9 @@ DRAWN: dict[str, Callable[..., Markup]] = {
     "graph": graph_chart,
     "forest": forest_chart,
     "curve": curve_chart,
+    "balance": balance_chart,
+    "boxes": box_chart,
+    "plane": plane_chart,
 }
 
 
@@ -50,6 +59,7 @@ SECTIONS: list[Callable[[Material], Section | None]] = [
     lambda material: measures.measures(material, answer.unsettled(material)),
     alike.levels,
     alike.curve,
+    matched.matched,
     burdens.costs,
     blocked.no_recourse,
     burdens.actions,
@@ -76,18 +86,23 @@ def render(audit: Audit, *, title: str = "", suppress_below: int | None = None, 
     command
         The command that made the audit, for whoever wants to repeat it.
     """
+    material = Material.of(audit, suppress_below, command)
+    page = _template().render(
+        title=title or TITLE, question=front.question(material), sections=_sections(material),
+        suppressed=material.guard.k, style=Markup(resource("colours.css") + resource("style.css")),
+    )  # fmt: skip
+    return clean(page)
+
+
+@cache
+def _template() -> Template:
+    """The page, compiled once for all reports."""
     from jinja2 import Environment, StrictUndefined
 
-    material = Material.of(audit, suppress_below, command)
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.filters |= {"words": _words, "plain": plain, "drawn": drawn}
     environment.tests["kind"] = _is_kind
-    source, colours, style = (resource(name) for name in ("template.html", "colours.css", "style.css"))
-    page = environment.from_string(source).render(
-        title=title or TITLE, question=front.question(material), sections=_sections(material),
-        suppressed=material.guard.k, style=Markup(colours + style),
-    )  # fmt: skip
-    return clean(page)
+    return environment.from_string(resource("template.html"))
 
 
 def resource(name: str) -> str:
@@ -113,6 +128,8 @@ def _words(cell: Cell) -> Markup:
 def _piece(piece: str) -> Markup:
     if isinstance(piece, Link):
         return Markup('<a href="#{}">{}</a>').format(piece.to, str(piece))
+    if isinstance(piece, Aside):
+        return Markup('<span class="screen">{}</span>').format(str(piece))
     return _isolated(piece) if isinstance(piece, Name | Phrase) else escape(piece)
 
 

@@ -3,7 +3,6 @@ pictures below each other. Drawn as the report's are, so that a picture needs no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -69,7 +68,7 @@ class Plane:
     key: str = ""
 
 
-def plane_chart(name: str, title: str, described: str, plane: Plane) -> Markup:
+def plane_chart(name: str, title: str, described: str, plane: Plane) -> svg.Picture:
     """One plane with its legend."""
     drawn = [one for one in plane.series if one.known]
     if not drawn:
@@ -169,7 +168,7 @@ class Box:
     look: svg.Look = PLAIN
 
 
-def box_chart(name: str, title: str, described: str, boxes: Sequence[Box], *, x_label: str) -> Markup:
+def box_chart(name: str, title: str, described: str, boxes: Sequence[Box], *, x_label: str) -> svg.Picture:
     """A row a box, its name above it."""
     known = [v for box in boxes for v in box.numbers if isfinite(v)]
     if not known:
@@ -183,8 +182,10 @@ def box_chart(name: str, title: str, described: str, boxes: Sequence[Box], *, x_
     at = 2.0
     for box in boxes:
         room = svg.WIDTH - svg.width_of(box.text, svg.SMALL) - 8
-        parts.append(svg.text(0, at + 12, svg.cut(box.label, room, svg.SMALL), size=svg.SMALL))
+        lines = svg.lines_of(box.label, room, svg.SMALL)
+        parts += [svg.text(0, at + 12 + 15 * k, line, size=svg.SMALL) for k, line in enumerate(lines)]
         parts.append(svg.text(svg.WIDTH, at + 12, box.text, anchor="end", size=svg.SMALL, more=' class="soft"'))
+        at += 15 * max(len(lines) - 1, 0)
         middle = at + 28
         if all(isfinite(v) for v in box.numbers):
             least, low, median, high, most = (x(v) for v in box.numbers)
@@ -207,24 +208,20 @@ def box_chart(name: str, title: str, described: str, boxes: Sequence[Box], *, x_
 
 # -- several, and none ------------------------------------------------------------------------------------------------
 
-SIZE = re.compile(r'^<svg id="[^"]*" viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
-
-def stacked(name: str, title: str, described: str, charts: Sequence[tuple[str, Markup]]) -> Markup:
+def stacked(name: str, title: str, described: str, charts: Sequence[tuple[str, svg.Picture]]) -> svg.Picture:
     """Pictures below each other, each under its heading."""
     parts: list[Markup] = []
     at = 2.0
     for heading, chart in charts:
-        size = SIZE.match(chart)
-        assert size is not None
         for line in svg.lines_of(heading, svg.WIDTH, svg.BOLD):
             parts.append(svg.text(0, at + 12, line, more=' font-weight="600"'))
             at += 17
-        parts.append(Markup('<svg x="0" y="{}"{}').format(svg.coordinate(at + 2), Markup(chart[4:])))
-        at += float(size[2]) + 16
+        parts.append(Markup('<g transform="translate(0 {})">{}</g>').format(svg.coordinate(at + 2), chart.drawn))
+        at += chart.height + 16
     return svg.frame(name, title, described, svg.WIDTH, at, parts)
 
 
-def nothing_chart(name: str, title: str, described: str = "") -> Markup:
+def nothing_chart(name: str, title: str, described: str = "") -> svg.Picture:
     """That there is nothing to draw."""
     return svg.frame(name, title, described, svg.WIDTH, 40.0, [svg.text(0, 22, "There is nothing to draw.")])

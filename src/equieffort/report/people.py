@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.recourse.solvers import Status
-from equieffort.report.answer import fidelity
+from equieffort.report.answer import fidelity, surrogate_in_full
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.material import Group, Material
 from equieffort.report.svg import Bar
 from equieffort.report.tables import Table
-from equieffort.report.words import Cell, Name, count, kept, rate, ratio, share
+from equieffort.report.words import Cell, Name, among, count, kept, rate, ratio, share
 from equieffort.world.opponents import Rest
 
 
@@ -21,8 +21,9 @@ def people(material: Material) -> Section:
     hidden = any(guard.hides(stats.n) for stats in material.stats.values())
     total = "" if hidden else f"{count(len(material.table))} people were audited. "
     told = "; ".join(f"{bar.label}: {bar.text}" for bar in bars)
+    title = f"Approved: {_first(bars, is_many=len(material.judged) > 1)}" if bars else "Approved by group"
     chart = Chart(
-        "bars", "rates", f"Approved: {_first(bars)}" if bars else "Approved by group", f"{told}.", table,
+        "bars", "rates", title, f"{told}.", table,
         {"blocks": [("", bars)], "most": 1.0}, True,
     )  # fmt: skip
     text = Text(
@@ -30,7 +31,8 @@ def people(material: Material) -> Section:
         "taken as a sign to look closer; it is no statute."
     )
     # What was decided comes first; what a surrogate makes of it is the second question.
-    blocks: list[Block] = [*_recorded(material), Split([text], [chart]), *fidelity(material)]
+    surrogate: list[Block] = [*surrogate_in_full(material), *fidelity(material)]
+    blocks: list[Block] = [*_recorded(material), Split([text], [chart]), *surrogate]
     return Section("people", "Who was audited", blocks)
 
 
@@ -43,10 +45,13 @@ def _whom(material: Material) -> str:
 PAIRWISE = "another; pair by pair it is among the measures"
 
 
-def _first(bars: list[Bar]) -> str:
-    """The rates of the first group and of the last, which is the reference."""
-    shown = list(dict.fromkeys((bars[0], bars[-1])))
-    return " and ".join(f"{bar.text} with {bar.label}" for bar in shown)
+def _first(bars: list[Bar], *, is_many: bool) -> str:
+    """The rates of a group and the reference, which is last; of many groups the lowest and the highest."""
+    known = [bar for bar in bars if np.isfinite(bar.value)]
+    if is_many and len(known) > 1:
+        ends = (min(known, key=lambda bar: bar.value), max(known, key=lambda bar: bar.value))
+        return "from " + " to ".join(f"{bar.text} {among(bar.label)}" for bar in ends)
+    return " and ".join(f"{bar.text} {among(bar.label)}" for bar in dict.fromkeys((bars[0], bars[-1])))
 
 
 def _table(material: Material) -> tuple[Table, list[Bar]]:

@@ -18,7 +18,7 @@ LONGEST_LABEL = 150.0
 def line_chart(
     name: str, title: str, described: str, lines: Sequence[svg.Line], *, x_label: str, y_label: str,
     equal: tuple[float, float], key: str,
-) -> Markup:  # fmt: skip
+) -> svg.Picture:  # fmt: skip
     """Ratios with bands against a share of people, on a log axis; the range that counts as equal is grey."""
     near = [*equal, 1.0, *(y for line in lines for y in line.y)]
     low, high = axis_ends(near, (v for line in lines for v in (*line.low, *line.high)), is_ratio=True, room=0.05)
@@ -45,7 +45,7 @@ def line_chart(
 
 def framed(
     name: str, title: str, described: str, lines: Sequence[svg.Line], room: float, key: str, parts: list[Markup]
-) -> Markup:
+) -> svg.Picture:
     """The picture with the names of its lines, where there is no room beside them, and what shades mean below."""
     named, at = legend(lines, room)
     told, bottom = svg.key_lines(key, at)
@@ -78,8 +78,9 @@ def legend(lines: Sequence[svg.Line], room: float) -> tuple[list[Markup], float]
     at = BELOW
     for line in lines if len(lines) > 1 and room <= svg.RIGHT else ():
         parts += [svg.stroke([(0, at - 4), (34, at - 4)], line.look), svg.mark(17, at - 4, line.look)]
-        parts.append(svg.text(42, at, svg.cut(line.label, svg.WIDTH - 50, svg.SMALL), size=svg.SMALL))
-        at += 17
+        names = svg.lines_of(line.label, svg.WIDTH - 50, svg.SMALL)
+        parts += [svg.text(42, at + 15 * k, words, size=svg.SMALL) for k, words in enumerate(names)]
+        at += 17 + 15 * max(len(names) - 1, 0)
     return parts, at
 
 
@@ -97,7 +98,7 @@ def _runs(line: svg.Line) -> list[list[int]]:
 def step_chart(
     name: str, title: str, described: str, lines: Sequence[svg.Line], *, x_label: str, y_label: str, steps: bool,
     equal: tuple[float, float], key: str,
-) -> Markup:  # fmt: skip
+) -> svg.Picture:  # fmt: skip
     """Shares of people at most at a ratio, on a log axis: steps, or lines through quantiles."""
     low, high = axis_ends([equal[0] or 1.0, equal[1], *(x for line in lines for x in line.x)], is_ratio=True, room=0.04)
     axes = Axes((low, high), (0.0, 1.0), log_x=True)
@@ -118,7 +119,7 @@ def step_chart(
 
 def bar_chart(
     name: str, title: str, described: str, blocks: Sequence[tuple[str, Sequence[svg.Bar]]], *, most: float | None = None
-) -> Markup:
+) -> svg.Picture:
     """Horizontal bars in blocks; each bar has its own label and value as text."""
     bars = [bar for _, block in blocks for bar in block]
     top = max([bar.value for bar in bars if isfinite(bar.value)] + [0.0]) if most is None else most
@@ -137,8 +138,9 @@ def bar_chart(
         at += 4 if heading else 0
         for bar in block:
             if is_long:
-                parts.append(svg.text(8, at + 12, svg.cut(bar.label, svg.WIDTH - 8, svg.SMALL), size=svg.SMALL))
-                at += 15
+                for line in svg.lines_of(bar.label, svg.WIDTH - 8, svg.SMALL):
+                    parts.append(svg.text(8, at + 12, line, size=svg.SMALL))
+                    at += 15
             else:
                 parts.append(svg.text(label_end, at + 12, bar.label, anchor="end", size=svg.SMALL))
             length = full * bar.value / top if isfinite(bar.value) and top > 0 else 0.0

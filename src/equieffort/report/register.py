@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
 
 from equieffort.data.frames import number
 from equieffort.errors import many
@@ -14,13 +14,10 @@ from equieffort.report.tables import Table
 from equieffort.report.units import price_words
 from equieffort.report.words import MISSING, Cell, Phrase, name_list, share
 from equieffort.results.explanation import assumed_spans
-from equieffort.words.limits import limit_text
-from equieffort.world.labels import NO_LABELS, Labels
-from equieffort.world.scm.records import EquationRecord
+from equieffort.words.equations import one_line
+from equieffort.words.limits import REPORT, limit_text
 
 DECLARED, LEARNED, DEFAULT = "declared", "learned from the data", "assumed by default"
-FOLDED, LONGEST = 2, 220
-"""Levels of a category that an equation shows one by one; and letters that one line may have."""
 ASSUMED = (LimitKind.OBSERVED, LimitKind.ZERO_ONE)
 """Limits that nobody declared."""
 
@@ -66,37 +63,6 @@ def _follows(material: Material) -> Iterator[list[Cell]]:
         yield [material.feature(node), "edges, equation", words, f"edges {DECLARED}, equation {source}", told]
 
 
-def one_line(equation: EquationRecord, names: Labels = NO_LABELS) -> str:
-    """An equation in one line: the many levels of a category are one term, a long one ends early.
-
-    >>> coef = {"age": 0.31234567, "job": {"a": -1.0, "b": 0.5, "c": 2.0}}
-    >>> one_line(EquationRecord("debt", ("age", "job"), "Linear", {"intercept": 4.0, "coef": coef}, ""))
-    'debt = 4 + 0.3123*age + job (3 levels, -1 to 2)'
-    """
-    text = equation.text
-    if equation.kind == "Linear":
-        parts = equation.parts
-        text = f"{names.feature(equation.node)} = {_short(parts['intercept'])}"
-        text += "".join(_term(name, value, names) for name, value in parts["coef"].items())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()} …"
-
-
-def _term(name: str, value: Any, names: Labels) -> str:
-    told = names.feature(name)
-    if not isinstance(value, dict):
-        return f" {'-' if value < 0 else '+'} {_short(abs(value))}*{told}"
-    if len(value) > FOLDED:
-        low, high = _short(min(value.values())), _short(max(value.values()))
-        return f" + {told} ({len(value)} levels, {low} to {high})"
-    return "".join(
-        _term(f"[{told}={names.level(name, level) or level}]", effect, NO_LABELS) for level, effect in value.items()
-    )
-
-
-def _short(value: float) -> str:
-    return number(float(f"{value:.4g}"))
-
-
 def _costs(material: Material) -> Iterator[list[Cell]]:
     schema = material.table.source.schema
     for name in schema.actionable:
@@ -112,10 +78,10 @@ def _costs(material: Material) -> Iterator[list[Cell]]:
 
 def _limits(material: Material) -> Iterator[list[Cell]]:
     schema = material.table.source.schema
-    spans = assumed_spans(schema.assumed)
+    spans, readers = assumed_spans(schema.assumed), replace(REPORT, labels=material.names)
     for name in material.table.source.encoding.names:
         feature = schema.feature(name)
-        declared = [limit_text(one, name) for one in limits(feature) if one.kind not in ASSUMED]
+        declared = [limit_text(one, name, readers) for one in limits(feature) if one.kind not in ASSUMED]
         if declared:
             yield [material.feature(name), "limits", (Phrase(", ".join(declared)),), DECLARED, ""]
         if name in spans:
@@ -131,7 +97,13 @@ def _limits(material: Material) -> Iterator[list[Cell]]:
 def _rules(material: Material) -> list[list[Cell]]:
     schema = material.table.source.schema
     return [
-        [name_list(map(material.feature, link.names)), "rule", (Phrase(str(link)),), DECLARED, ""]
+        [
+            name_list(map(material.feature, link.names)),
+            "rule",
+            (Phrase(schema.told_rules[str(link)]),),
+            DECLARED,
+            "",
+        ]
         for link in schema.constraints
     ]
 

@@ -20,7 +20,7 @@ MARKERS = {"group": ("circle", "triangle", "diamond", "cross"), "reference": ("s
 WIDTH, LETTER, SMALL = 400.0, 13.0, 12.0
 BOLD = 14.5
 """Bold letters of 13 take the room of these."""
-LEFT, RIGHT, TOP, PLOT = 58.0, 18.0, 12.0, 196.0
+LEFT, RIGHT, TOP, PLOT = 58.0, 20.0, 12.0, 196.0
 
 
 Role = Literal["group", "reference", "other"]
@@ -84,39 +84,48 @@ def bars_text(blocks: Bars) -> str:
 
 
 def width_of(text: str, size: float = LETTER) -> float:
-    """About how wide a text is drawn."""
-    units = sum(1.05 if unicodedata.east_asian_width(c) in "WF" else 0.56 for c in text)
-    return units * size
+    """About how wide a text is drawn: rather too wide than too narrow, so that nothing leaves its picture.
 
-
-def cut(text: str, room: float, size: float = LETTER) -> str:
-    """The text, shortened to the room there is.
-
-    >>> cut("a very long name indeed", 80)
-    'a very lo…'
+    >>> round(width_of("women", 12)), round(width_of("ill", 12))
+    (44, 21)
     """
-    text = " ".join(text.split())
-    if width_of(text, size) <= room:
-        return text
-    while text and width_of(text + "…", size) > room:
-        text = text[:-1]
-    return text.rstrip() + "…"
+    return sum(map(_width, text)) * size
 
 
-def lines_of(text: str, room: float, size: float = LETTER, most: int = 3) -> list[str]:
-    """The text in lines that fit the room there is; what is left after the last is cut.
+def _width(letter: str) -> float:
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 1.05
+    return 0.95 if letter in "mwMW%@" else 0.7 if letter.isupper() else 0.58
+
+
+def lines_of(text: str, room: float, size: float = LETTER) -> list[str]:
+    """The text in lines that fit the room there is; a word that is wider goes on in the next line. Nothing is cut.
 
     >>> lines_of("a very long name indeed", 110)
     ['a very long', 'name indeed']
+    >>> lines_of("loan_to_value_ratio", 90)
+    ['loan_to_', 'value_ratio']
     """
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and (len(lines) == most or width_of(longer, size) <= room):
+        if lines and width_of(longer, size) <= room:
             lines[-1] = longer
         else:
-            lines.append(word)
-    return [cut(line, room, size) for line in lines]
+            lines += _pieces(word, room, size)
+    return lines
+
+
+def _pieces(word: str, room: float, size: float) -> list[str]:
+    """A word in pieces that fit, after an underscore, a dash or a dot where there is one in the second half."""
+    pieces = []
+    while width_of(word, size) > room and len(word) > 1:
+        most = max(k for k in range(1, len(word)) if k == 1 or width_of(word[:k], size) <= room)
+        marks = [k for k in range(most // 2, most + 1) if k and word[k - 1] in "_-./"]
+        at = max(marks, default=most)
+        pieces.append(word[:at])
+        word = word[at:]
+    return [*pieces, word]
 
 
 def coordinate(value: float) -> str:
@@ -146,7 +155,7 @@ def text(x: float, y: float, words: str, *, anchor: str = "start", size: float =
 def key_lines(words: str, top: float) -> tuple[list[Markup], float]:
     """What shades and lines mean, below a picture; and where that ends."""
     parts = []
-    for line in lines_of(words, WIDTH, SMALL, 4):
+    for line in lines_of(words, WIDTH, SMALL):
         parts.append(text(0, top, line, size=SMALL, more=' class="soft"'))
         top += 15
     return parts, top
@@ -202,7 +211,22 @@ def stroke(points: Sequence[tuple[float, float]], look: Look, *, steps: bool = F
     )  # fmt: skip
 
 
-def frame(name: str, title: str, described: str, width: float, height: float, parts: list[Markup]) -> Markup:
+class Picture(Markup):
+    """A drawn picture, and how high it is; wider ones than the page stand in a box that scrolls."""
+
+    height: float
+    drawn: Markup
+    """The picture itself, without a box around it."""
+
+    @classmethod
+    def of(cls, markup: Markup, drawn: Markup, height: float) -> Picture:
+        """From what was written."""
+        made = cls(markup)
+        made.drawn, made.height = drawn, height
+        return made
+
+
+def frame(name: str, title: str, described: str, width: float, height: float, parts: list[Markup]) -> Picture:
     """The picture around its parts, with its title and description for those who cannot see it."""
     is_wide = width > WIDTH
     style = Markup(' style="min-width:{0}px;max-width:{0}px"').format(coordinate(width)) if is_wide else ""
@@ -211,5 +235,6 @@ def frame(name: str, title: str, described: str, width: float, height: float, pa
         '<title id="{0}-t">{1}</title><desc id="{0}-d">{2}</desc>\n{5}\n</svg>'
     ).format(name, title, described, coordinate(width), coordinate(height), Markup("\n").join(parts), style)
     if not is_wide:
-        return picture
-    return Markup('<div class="scroll wide" role="region" tabindex="0" aria-label="{}">{}</div>').format(title, picture)
+        return Picture.of(picture, picture, height)
+    box = Markup('<div class="scroll wide" role="region" tabindex="0" aria-label="{}">{}</div>').format(title, picture)
+    return Picture.of(box, picture, height)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from equieffort.report.words import Cell, Words, joined, plain
+from equieffort.report.words import Cell, Phrase, Words, joined, plain
 
-LONG, SMALL = 40, 14
-NARROW, HALF = 4, 66
+LONG, SMALL, BRIEF = 40, 14, 20
+NARROW, HALF = 4, 58
 """Columns that a phone shows at once, and letters that half of a page does."""
 
 
@@ -49,12 +51,20 @@ class Table:
 
     same: Words = ()
     """What holds for every row, in words."""
+    foot: tuple[Words, ...] = ()
+    """Remarks on some of the rows, which a column would hardly fill; each begins with its mark."""
 
-    @property
+    @cached_property
     def long(self) -> frozenset[int]:
         """Columns of sentences, which need room."""
         texts = [k for k in range(len(self.head)) if k == 0 or k in self.words]
         return frozenset(k for k in texts if any(len(plain(row[k])) > LONG for row in self.rows))
+
+    @cached_property
+    def brief(self) -> frozenset[int]:
+        """Columns of short texts, which need not be broken."""
+        texts = [k for k in range(len(self.head)) if k == 0 or k in self.words]
+        return frozenset(k for k in texts if all(len(plain(row[k])) <= BRIEF for row in self.rows))
 
     @property
     def is_wide(self) -> bool:
@@ -83,3 +93,17 @@ def _merged(rows: list[list[Cell]]) -> list[list[Cell]]:
         firsts = (*joined(row[0] for row in alike), f" ({len(alike)})")
         merged.append([firsts if len(alike) > 1 else alike[0][0], *alike[0][1:]])
     return merged
+
+
+def footed(rows: list[list[Cell]], remarks: Sequence[str]) -> tuple[list[list[Cell]], tuple[Words, ...]]:
+    """Rows whose first cells bear the marks of their remarks, and each remark once with its mark.
+
+    >>> rows, foot = footed([["a"], ["b"], ["c"]], ["Few people.", "", "Few people."])
+    >>> [plain(row[0]) for row in rows], [plain(words) for words in foot]
+    (['a [1]', 'b', 'c [1]'], ['[1] Few people.'])
+    """
+    marks = {text: f"[{k}]" for k, text in enumerate(dict.fromkeys(filter(None, remarks)), start=1)}
+    marked: list[list[Cell]] = []
+    for row, text in zip(rows, remarks, strict=True):
+        marked.append([joined((row[0], marks[text]), " "), *row[1:]] if text else row)
+    return marked, tuple((f"{mark} ", Phrase(text)) for text, mark in marks.items())

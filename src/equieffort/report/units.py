@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import nan
+from typing import Any
+
 import numpy as np
 
 from equieffort.data.frames import number, percent
@@ -60,8 +64,8 @@ def _categories(material: Material) -> dict[str, Feature]:
     return {n: schema.feature(n) for n in schema.actionable if encoding[n].is_category}
 
 
-def level_words(feature: Feature) -> str:
-    """What changing a category costs.
+def level_words(feature: Feature, called: Callable[[Any], str] = str) -> str:
+    """What changing a category costs; `called` names its levels.
 
     >>> level_words(Feature("actionable", order=["low", "mid", "high"], steps=True, weight=(2, 1)))
     'a step up is an effort of 1, a step down of 0.5 (low < mid < high)'
@@ -76,8 +80,8 @@ def level_words(feature: Feature) -> str:
     else:
         words = f"{step if feature.steps else 'any other value'} is an effort of {up}"
     if feature.order is not None and feature.needs_order:
-        words += f" ({' < '.join(map(str, feature.order))})"
-    prices = [f"{start} to {end} of {number(price)}" for (start, end), price in (feature.prices or {}).items()]
+        words += f" ({' < '.join(map(called, feature.order))})"
+    prices = [f"{called(start)} to {called(end)} of {number(price)}" for (start, end), price in feature.priced.items()]
     if len(prices) > MOST_PRICES:
         prices = [*prices[:MOST_PRICES], f"{len(prices) - MOST_PRICES} other changes by their own prices"]
     return f"{words}, but {', '.join(prices)}" if prices else words
@@ -113,8 +117,12 @@ def cost_table(material: Material) -> Table:
         table = Table(f"Cost of a change ({kind})", ("feature", "cost"), rows or [["not recorded", ""]])
     width = len(table.head) - 2
     for name, feature in _categories(material).items():
-        table.rows.append([material.feature(name), (Phrase(level_words(feature)),), *[""] * width])
+        table.rows.append([material.feature(name), (Phrase(_level_price(material, name, feature)),), *[""] * width])
     return table
+
+
+def _level_price(material: Material, name: str, feature: Feature) -> str:
+    return level_words(feature, lambda level: str(material.level(name, level)))
 
 
 def _percentiles(curve: tuple[tuple[float, ...], tuple[float, ...]]) -> list[Cell]:
@@ -127,7 +135,7 @@ def price_words(material: Material, name: str) -> tuple[str, str]:
     cost = material.audit.provenance.cost
     weights = _categories(material)
     if name in weights:
-        return level_words(weights[name]), ""
+        return _level_price(material, name, weights[name]), ""
     if cost.prices is not None and name in cost.prices:
         unit = " times the own value" if cost.own else ""
         up, down = (f"{_amount(1 / price)}{unit}" if price else "" for price in cost.prices[name])
@@ -140,8 +148,9 @@ def price_words(material: Material, name: str) -> tuple[str, str]:
     return "by a function that was given", "function declared, "
 
 
-def in_units(material: Material, effort: float) -> Words:
-    """An effort as a change of the feature that people change most; nothing where no such change has it."""
+def in_units(material: Material, effort: float, mean: float = nan) -> Words:
+    """An effort as a change of the feature that people change most, and a mean beside it; nothing where no such change
+    has it."""
     cost = material.audit.provenance.cost
     acts, table = material.table.acts, material.table
     if cost.percentiles is not None and np.isfinite(effort):
@@ -151,19 +160,22 @@ def in_units(material: Material, effort: float) -> Words:
     if cost.prices is None or not np.isfinite(effort):
         return ()
     best: tuple[int, int, float] | None = None
+    price = nan
     for b, k in enumerate(acts):
         name = table.source.encoding.columns[k].name
         if name not in cost.prices:
             continue
         change = (material.moved[:, k] - material.facts[:, k])[material.is_set[:, b]]
         up, down = int((change > 0).sum()), int((change < 0).sum())
-        price = cost.prices[name][0 if up >= down else 1]
-        if price and up + down and (best is None or up + down > best[0]):
-            best = (up + down, k, effort / price)
+        of = cost.prices[name][0 if up >= down else 1]
+        if of and up + down and (best is None or up + down > best[0]):
+            best, price = (up + down, k, effort / of), of
     if best is None:
         return ()
     _, k, size = best
     name, facts = table.source.encoding.columns[k].name, material.facts[:, k]
     if not cost.own and size > np.nanmax(facts) - np.nanmin(facts):
         return say("more than the whole range of {}", material.feature(name))
-    return say("as much as {}{} of {}", ratio(size), " times the own value" if cost.own else "", material.feature(name))
+    beside = f" ({ratio(mean / price)})" if np.isfinite(mean) else ""
+    own = " times the own value" if cost.own else ""
+    return say("as much as {}{}{} of {}", ratio(size), beside, own, material.feature(name))

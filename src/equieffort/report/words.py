@@ -47,6 +47,12 @@ class Link(str):
     to: str
 
 
+class Aside(str):
+    """Words that a screen shows and a printed page leaves out."""
+
+    __slots__ = ()
+
+
 Words = tuple[str, ...]
 """Pieces of a sentence; those that are a `Name` or a `Phrase` hold what came with the data."""
 Cell = str | Words
@@ -118,6 +124,15 @@ def _digits(value: float, n: int) -> str:
     if isnan(value):
         return MISSING
     return "unlimited" if isinf(value) else f"{value:,.{n}g}" if abs(value) < 1000 else number(round(value))
+
+
+def among(name: str) -> str:
+    """A group as the people whom a number is about.
+
+    >>> among("sex = female"), among("Black applicants")
+    ('with sex = female', 'among Black applicants')
+    """
+    return f"with {name}" if " = " in name else f"among {name}"
 
 
 def share(value: float) -> str:

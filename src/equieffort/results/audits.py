@@ -1,9 +1,9 @@
-"""audit() wires the line from data to verdict; Audit is its versioned, saved result."""
+"""Audit: the versioned, saved result of an audit, and everything that is read from it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import Bools, Missing, aligned, row_dicts
+from equieffort.data.frames import Bools
 from equieffort.data.output import Noted, Other, Output, Pandas, as_output
-from equieffort.effort.budget import default_budget
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.individuals import individuals
 from equieffort.effort.judging import SHOWN_LEVEL, with_readings
+from equieffort.effort.matching import Matching
+from equieffort.effort.matching.readings import NAMES as MATCHED
 from equieffort.effort.measures import MEASURES, Measure, Sample
 from equieffort.effort.metrics import (
     PAPER_QUANTILES,
@@ -36,70 +37,43 @@ from equieffort.effort.metrics import (
     unsettled,
     unsettled_rows,
 )
-from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
+from equieffort.effort.neighbours import (
+    Everyone,
+    Nearest,
+    NearestK,
+    Neighbourhood,
+    Unsaved,
+    check_neighbourhood,
+    check_quantile,
+)
 from equieffort.effort.verdict import Assessment, Level, Verdict, decide
-from equieffort.errors import (
-    DataError,
-    EquieffortWarning,
-    ParameterError,
-    RuleError,
-    Setting,
-    Warned,
-    collecting,
-    many,
-    warn,
-)
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, Setting, Warned, many
 from equieffort.errors import label as written
-from equieffort.foundations.arguments import (
-    check_flag,
-    check_instance,
-    is_number,
-    items_in,
-    refused,
-)
+from equieffort.foundations.arguments import check_flag, check_instance, is_number, items_in, refused
 from equieffort.foundations.log import stage
 from equieffort.foundations.progress import Watched, watcher
 from equieffort.foundations.shown import Shown, Told, as_html
-from equieffort.notions.awareness import Awareness
-from equieffort.notions.base import Audited, require_model
-from equieffort.notions.boundary import EACH, Boundary
-from equieffort.notions.collection import Notions, collect
-from equieffort.notions.comparing import Found
-from equieffort.notions.counterfactual import CounterfactualFairness
-from equieffort.notions.discrimination import DRAWS, CausalDiscrimination
-from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
-from equieffort.notions.fair_causal_recourse import FairCausalRecourse
-from equieffort.notions.group_routes import GroupRoutes, find_group_routes
-from equieffort.notions.huang import EqualityOfEffort, Estimator, equality_of_effort
-from equieffort.notions.improvement import Improvement, named_causes
-from equieffort.notions.reachable import CELLS
-from equieffort.notions.responsiveness import Responsiveness
-from equieffort.notions.rewards import DELTAS, EffortRewards, Rewards
-from equieffort.notions.situation_testing import TAU, K, SituationTesting, SituationTestingFamily
-from equieffort.notions.social_burden import SocialBurden
+from equieffort.notions.huang import Treatment
 from equieffort.recourse.alternatives import check_alternatives, find_alternatives
-from equieffort.recourse.solvers import Auto, Solver
-from equieffort.recourse.solving import solve, solve_further
+from equieffort.recourse.part_source import PartsSource
+from equieffort.recourse.solvers import Solver
+from equieffort.recourse.solving import solve_further
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.explanation import Explanation, Recorded, explain
 from equieffort.results.faces import Report, What, audit_page, audit_text, audit_told, frame_of, written_to
-from equieffort.results.inputs import AuditInputs, columns_of, is_edges
-from equieffort.results.observed import favourable_labels
-from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
+from equieffort.results.inputs import AuditInputs
+from equieffort.results.matched import Matched, check_matching, match_people
+from equieffort.results.members import members_of
+from equieffort.results.notion_readings import NotionReadings
+from equieffort.results.provenance import Provenance
 from equieffort.results.regrouping import regrouped
-from equieffort.results.resampling import Resampled, Resampling, inputs_of, resample
+from equieffort.results.resampling import Resampled, Resampling, resample
+from equieffort.results.streaming import PASSING_CENTRES, PassingDistance, bind, tell_drawn
 from equieffort.results.subgroup_search import SubgroupSearch, search_subgroups
 from equieffort.words import told
 from equieffort.words.shown import with_saved
-from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
-from equieffort.world.giveaways import FIRST, copies
-from equieffort.world.graph import CausalGraph
-from equieffort.world.labels import told_rule
 from equieffort.world.rules import parse_rule
-from equieffort.world.schema import Schema
-from equieffort.world.scm import StructuralCausalModel
-from equieffort.world.scm.diagnostics import Fit
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
@@ -108,7 +82,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Shown):
+class Audit(NotionReadings, Shown):
     """The result of an audit: one recourse table and its readings at three levels."""
 
     recourse: RecourseTable
@@ -188,7 +162,8 @@ class Audit(Shown):
 
     def members(self, rule: str) -> Bools:
         """Who is in a subgroup."""
-        return parse_rule(rule).evaluate(columns_of(self.recourse.data))
+        parsed = parse_rule(rule)
+        return parsed.evaluate(self.recourse.source.columns(parsed.names))
 
     @cached_property
     def resampled(self) -> Resampled | None:
@@ -212,26 +187,8 @@ class Audit(Shown):
 
         A mask that is a pandas Series is matched by its index, any other by position.
         """
-        about, members = self._members(which)
+        about, members = members_of(self.recourse, which)
         return self._assess("subgroup", about, members, rule=which if isinstance(which, str) else "")
-
-    def _members(self, which: str | Any) -> tuple[str, Bools]:
-        """What a subgroup is called, and who is in it."""
-        if isinstance(which, str):
-            rule = parse_rule(which)
-            columns = columns_of(self.recourse.data)
-            for sentence in rule.unmatched(columns):
-                warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
-            return f"People with {told_rule(str(rule), self.recourse.source.schema.names)}", rule.evaluate(columns)
-        data = self.recourse.data
-        mask = np.asarray(aligned(which, data.index, "the mask", "mask.loc[audit.recourse.index]", derived=True))
-        if mask.dtype != bool or mask.shape != (len(self.recourse),):
-            raise RuleError(
-                "SUBGROUP_MASK",
-                f"The mask has type {mask.dtype} and shape {mask.shape} for {len(self.recourse)} people.",
-                fix="Give one True or False a person, or a rule as text.",
-            )
-        return f"A subgroup of {many(int(mask.sum()), 'person', 'people')}", mask
 
     def compare(
         self, sensitive: str | Sequence[str] | None = None, *, protected: Any = None, reference: Any = None
@@ -267,7 +224,7 @@ class Audit(Shown):
         audit's distance.
         """
         row = self._row(label, position)
-        _check_neighbourhood(neighbourhood, optional=True)
+        check_neighbourhood(neighbourhood, optional=True)
         chosen = neighbourhood if neighbourhood is not None else self.neighbourhood
         if quantile is not None:
             chosen = Nearest(quantile, self._distance_of(chosen))
@@ -344,9 +301,35 @@ class Audit(Shown):
             tau, epsilon, adjust, fewest, fewest_certified,
         )  # fmt: skip
 
+    def matched(self, matching: Matching | None = None, *, group: str | None = None) -> Matched:
+        """Effort among refused people of both groups who are alike: matched, then compared.
+
+        `measures` has ACR, RD and restricted effort of the matched people, `balance` how alike they are, `plot()` the
+        picture of it.
+
+        Parameters
+        ----------
+        matching
+            By default as the spec or `with_matching` says, else `Matching()`: each refused person of the group with the
+            nearest of those compared with, within a caliper.
+        group
+            One of the groups compared; by default each is.
+        """
+        check_instance("matching", matching, Matching, "ee.Matching(...)", optional=True)
+        system = self.system
+        read = {(c.group, c.against): tuple(c.reading(name).estimate for name in MATCHED) for c in system.comparisons}
+        pairs = self.recourse.groups.versus(group)
+        chosen, level = matching or self.provenance.matching or Matching(), self.criteria.level or SHOWN_LEVEL
+        return match_people(self.recourse, chosen, self.budget, level, read, pairs)
+
+    def with_matching(self, matching: Matching) -> Audit:
+        """The same audit, whose report and file say how effort compares among people matched in this way."""
+        check_matching(matching)
+        return self.with_provenance(matching=matching)
+
     def neighbours(self, row: int, neighbourhood: Neighbourhood) -> Bools:
         """Who is in the neighbourhood of the person at a position."""
-        _check_neighbourhood(neighbourhood)
+        check_neighbourhood(neighbourhood)
         row = self._row(None, row)
         if isinstance(neighbourhood, Everyone):
             return np.ones(len(self.recourse), dtype=bool)
@@ -386,7 +369,8 @@ class Audit(Shown):
         ----------
         centres
             `Centres()` is everybody, `Centres(each=1000)` a random sample by group; the bands hold what drawing adds.
-            By default everybody up to 2e8 pairs of people, and a sample above. The people around them are always all.
+            By default everybody up to 2e8 pairs of people, and a sample above (of streamed people whose columns do not
+            fit into the memory a small one, which is said). The people around them are always all.
         bands
             `Jackknife(...)`; `PaperBands()` for those of the paper's figures; None for none, which is faster.
         output
@@ -418,7 +402,11 @@ class Audit(Shown):
         if (kept := self._curves.get(key)) is None:
             n, codes = len(self.recourse), self.recourse.groups.codes
             people = np.arange(n) if include_favourable else np.flatnonzero(self.recourse.is_unfavourable)
-            drawn = centres if centres is not None else default_centres(people, codes[people], n)
+            passing = isinstance(bound, PassingDistance)
+            least = PASSING_CENTRES if passing else None
+            drawn = centres if centres is not None else default_centres(people, codes[people], n, least)
+            if passing and centres is None and drawn.each is not None:
+                tell_drawn(drawn, n)
             with stage(f"Comparing people with those like them, at {len(quantiles)} sizes"):
                 kept = curve(self.recourse, bound, quantiles, drawn.draw(people, codes[people]), bands)
             self._curves[key] = kept
@@ -443,293 +431,23 @@ class Audit(Shown):
         found = effort_differences(groups, samples, level) if difference else effort_curve(samples, level)
         return as_output(Noted.of(found, told.EFFORT_CURVE), output)
 
-    # -- beside equality of effort ------------------------------------------------------------------------------------
+    def with_notions(
+        self, *, labels: Any = None, causes: Sequence[str] | None = None, treatments: Sequence[Treatment] | None = None
+    ) -> Audit:
+        """The same audit, which keeps every notion as it is read now: in its file, its report and its summary.
 
-    def notions(
-        self, *, labels: Any = None, causes: Sequence[str] | None = None, only: Sequence[str] | None = None
-    ) -> Notions:
-        """Every neighbouring notion: what it reads of each comparison, with its interval and its denominator.
-
-        `labels` is what truly became of people (labels of the classifier, or True where it was favourable) and `causes`
-        names features that are causes of it, for notions that ask for them; `only` names families. Of an audit that was
-        read from a file, notions that ask the model are as `with_notions` read them before it was saved.
+        Its file and its report also keep what asking the model gives beside that: FACTS' macro tables, who is treated
+        counterfactually unfairly, group routes, and Huang's notion treatment by treatment with its repair.
         """
-        asked = self._audited(labels)
-        if causes is not None:
-            named_causes(require_model(asked, "notions(causes=...)"), causes, None)
-            asked = replace(asked, causes=tuple(causes))
-        return collect(asked, self.provenance.notions, only)
-
-    def with_notions(self, *, labels: Any = None, causes: Sequence[str] | None = None) -> Audit:
-        """The same audit, which keeps every notion as it is read now: in its file, its report and its summary."""
-        return self.with_provenance(notions=self.notions(labels=labels, causes=causes))
-
-    def facts(
-        self,
-        notion: str = "effectiveness",
-        *,
-        viewpoint: Viewpoint = "macro",
-        phi: float = 0.5,
-        budget: float | None = None,
-        min_support: float = 0.1,
-        min_people: int = 10,
-        max_conditions: int = 2,
-        max_features: int = 2,
-    ) -> FactsTable:
-        """FACTS' table (Kavouras et al. 2023): the subgroups in which recourse is most unequal, worst first.
-
-        Parameters
-        ----------
-        notion
-            "effectiveness", "choice", "effectiveness_within_budget", "cost_of_effectiveness", "mean_recourse" or
-            "trade_off".
-        viewpoint
-            "macro": one action for everybody of a side, of those mined among the approved; "micro": each person's own.
-        phi
-            The share that an action, or an effort, must turn ("choice", "cost_of_effectiveness").
-        budget
-            The effort that counts ("effectiveness_within_budget"); by default the audit's.
-        min_support
-            The share of each side's refused that a subgroup holds at least, and of the approved who have what an action
-            asks for.
-        min_people
-            The least number of refused people a side of a subgroup.
-        max_conditions, max_features
-            The most conditions of a subgroup, and the most features of an action.
-        """
-        return facts_table(
-            self._audited(), notion, viewpoint=viewpoint, phi=phi, budget=budget, min_support=min_support,
-            min_people=min_people, max_conditions=max_conditions, max_features=max_features,
-        )  # fmt: skip
-
-    def counterfactual_fairness(self) -> CounterfactualFairness:
-        """Whose decision stays whatever their sensitive columns say, all that follows from them following.
-
-        `frame()` has the ratio (CFR) of the refused and of everybody by group and level, `people` who is treated
-        unfairly, `efforts` the efforts of the refused split by it, `twins(level)` everybody as they would be there.
-        """
-        made = inputs_of(self, "counterfactual_fairness()")
-        return CounterfactualFairness.of(self._audited(), made.problem)
-
-    def fair_causal_recourse(self, *, most_people: int | None = None, progress: Watched = None) -> FairCausalRecourse:
-        """How far efforts of groups, and of refused people and their twins in other groups, are apart.
-
-        Twins are solved as the people were, which takes as long as the audit for every other level. `frame()` has mean
-        and maximum of the individual gaps, `group_gaps` those of groups, `people` each person and twin.
-
-        Parameters
-        ----------
-        most_people
-            Of more refused people so many are drawn at random; by default everybody is asked.
-        progress
-            Called while twins are solved, as by `audit`.
-        """
-        made = inputs_of(self, "fair_causal_recourse()")
-        return FairCausalRecourse.of(self._audited(), made.problem, most_people, watcher(progress))
-
-    def causal_discrimination(self, draws: int = DRAWS, random_state: int = 0) -> CausalDiscrimination:
-        """How often the label changes when the sensitive columns alone change, nothing following.
-
-        Of the audited people, and of `draws` inputs drawn from the schema's domain. `frame()` has the shares, `people`
-        whom it concerns, `inputs` the drawn inputs whose label changes.
-        """
-        made = inputs_of(self, "causal_discrimination()")
-        return CausalDiscrimination.of(self._audited(), made.problem, draws, random_state)
-
-    def group_routes(
-        self,
-        max_routes: int = 3,
-        *,
-        holdout: float = 0.5,
-        min_support: float = 0.1,
-        max_features: int = 2,
-        min_leaf: int = 5,
-        random_state: int = 0,
-    ) -> GroupRoutes:
-        """The fewest actions that turn most refused people of each group, and of everybody: what can be told as policy.
-
-        Parameters
-        ----------
-        max_routes
-            From 1 to as many routes, at most 4: as a menu of which each person takes the cheapest that works, and as
-            a tree that tells each person one.
-        holdout
-            The share of each group's refused whom routes are measured on and not chosen on. With 0, and for groups of
-            fewer than 20 refused people, they are measured on the people they were chosen on, which flatters them.
-        min_support, max_features
-            Of mined candidates, as `facts` takes them; the other candidates are people's own cheapest actions, rounded.
-        min_leaf
-            The fewest people that a leaf of a tree may be for, where it is chosen.
-        random_state
-            Who is held out.
-        """
-        return find_group_routes(
-            self._audited(), max_routes=max_routes, holdout=holdout, min_support=min_support,
-            max_features=max_features, min_leaf=min_leaf, random_state=random_state,
-        )  # fmt: skip
-
-    def equality_of_effort(
-        self,
-        treatment: str,
-        *,
-        gammas: Any = None,
-        grid: Any = None,
-        direction: Literal["up", "down"] | None = None,
-        by: Estimator | None = None,
-        labels: Any = None,
-        outcome: Literal["label", "probability"] = "label",
-        subgroup: Any = None,
-        interpolate: bool = False,
-    ) -> EqualityOfEffort:
-        """Huang's equality of effort: how much of one treatment each group needs for the same chance of a yes.
-
-        Parameters
-        ----------
-        treatment
-            The column that is set: any number that is not protected. Limits of single people (`max_increase`) play no
-            part, since one treatment is set for everybody.
-        gammas
-            A share, several, or `ee.GammaRange(low, high)`; by default all that both groups of a comparison reach and
-            that neither reaches without effort.
-        grid
-            The treatments that are tried: by default 51 from the least to the largest observed inside declared limits,
-            or all whole numbers if there are at most 200.
-        direction
-            "up" if more is more effort, "down" if less is; by default as declared in the schema, else the way in which
-            the outcome rises.
-        by
-            How E[Y(t)] is found: `ee.BySCM()`, `ee.ByRegression()` or `ee.ByWeighting()`; by default the equations
-            where they can answer for everybody, else regression, and the result says why.
-        labels
-            What truly became of people, to be the outcome in place of the decision; by regression or weighting.
-        outcome
-            "label": the model's own decision. "probability": its probability of a favourable one.
-        subgroup
-            A rule or a boolean mask, as `subgroup` takes it.
-        interpolate
-            Take curves to be straight between points of the grid. Without, efforts are points of the grid.
-
-        Returns
-        -------
-        Frames `curve`, `delta` and `aed`, `individual(label)`, `repair(gamma)`; `plot.equality_of_effort` draws it.
-        """
-        inputs_of(self, "equality_of_effort(...)")
-        members = None if subgroup is None else self._members(subgroup)[1]
-        return equality_of_effort(
-            self._audited(labels), treatment, gammas=gammas, grid=grid, direction=direction, by=by, outcome=outcome,
-            members=members, interpolate=interpolate,
-        )  # fmt: skip
-
-    def _audited(self, labels: Any = None) -> Audited:
-        """What notions are read from."""
-        made = self.inputs
-        return Audited(
-            self.recourse,
-            self.criteria.level or SHOWN_LEVEL,
-            self.budget,
-            None if made is None else made.problem,
-            None if made is None else made.choice,
-            None if labels is None else favourable_labels(self.recourse, labels),
-            reference=None if made is None else made.declared.get("reference"),
-        )
-
-    def social_burden(self, labels: Any) -> Found:
-        """The effort asked of people who deserve a yes, the worst group first, then the gap (Milli et al. 2019).
-
-        `labels` is what truly became of people: labels of the classifier, or True where it was favourable.
-        """
-        return SocialBurden().read(self._audited(labels))
-
-    def responsiveness(self, *, cells: int = CELLS) -> Found:
-        """How often changing one feature alone helps the refused, and for whom nothing does (Cheon et al. 2024).
-
-        `people` has a row a refused person, a column a feature. `cells` is how finely an interval is looked at before
-        the boundaries of what is approved are found by halving.
-        """
-        return Responsiveness().read(self._audited(), cells=cells)
-
-    def improvement_only(self, causes: Sequence[str] | None = None, *, outcome: str | None = None) -> Found:
-        """What effort would be if only causes of the true outcome could be acted on (König et al. 2025).
-
-        `causes` names features, direct and indirect causes alike; or `outcome` names a node of the graph, whose
-        ancestors they are. Everything else follows its causes and cannot be set. `people` has a row a refused person.
-        """
-        return Improvement().read(self._audited(), causes, outcome)
-
-    def fairness_through_awareness(self, lipschitz: float = 1.0, distance: Distance | None = None) -> Found:
-        """Pairs of people who are scored further apart than `lipschitz` times their distance (Dwork et al. 2012).
-
-        `distance` is `Manhattan()` by default. `people` has for each person the number of such pairs.
-        """
-        return Awareness().read(self._audited(), lipschitz, distance)
-
-    def boundary_distance(self, *, each: int | None = EACH) -> Found:
-        """How far the refused are from the decision boundary, causes and limits ignored (Gupta et al. 2019).
-
-        For trees and networks `each` is how many refused people a group are drawn and solved; None is all of them.
-        """
-        return Boundary().read(self._audited(), each)
-
-    def situation_testing(
-        self, k: int = K, tau: float = TAU, *, distance: Distance | None = None, most_people: int | None = None
-    ) -> SituationTesting:
-        """Whom people just like them in the other group fare better than (Zhang, Wu and Wu 2016).
-
-        `people` has a row a person and comparison, `individual(label)` one person with their neighbours, `distance` the
-        causal distance, which neighbourhoods take too, and `effects` what it is made of.
-
-        Parameters
-        ----------
-        k
-            So many nearest people of each group are looked at.
-        tau
-            Discriminated is whose k neighbours of the other group are approved more often by more than this share.
-        distance
-            Another distance, in place of the causal one.
-        most_people
-            Of more people so many are drawn and looked at; neighbours are always of all. By default everybody.
-        """
-        return SituationTestingFamily().read(self._audited(), k, tau, distance, most_people)
-
-    def effort_rewards(
-        self,
-        deltas: Sequence[float] = DELTAS,
-        *,
-        benefit: Literal["decision", "probability", "score"] = "decision",
-        gain: float | None = None,
-        budget: float | None = None,
-        cost: Cost | None = None,
-        most_people: int | None = None,
-        progress: Watched = None,
-    ) -> Rewards:
-        """What the same effort brings each group, by rank among one's own people (Heidari, Nanda and Gummadi 2019).
-
-        Everybody is solved again with that effort, which takes as long as the audit; an audit whose own cost is
-        `Percentile(within="group")` is read as it is. `people` has a row a refused person.
-
-        Parameters
-        ----------
-        deltas
-            Efforts: whom at most so much turns. 0.25 overtakes a quarter of one's own group.
-        benefit
-            "decision": the gain is the approval. "probability", "score": of a model with a linear score, the largest
-            gain within each effort, and the least effort for `gain` of it (0.1), for everybody, approved or not.
-        budget
-            The effort at which people without a route count; by default the 95 % point of all known efforts by rank.
-        cost
-            Another measure of effort, in place of `Percentile(within="group")`.
-        most_people
-            Of more people so many are drawn at random; by default everybody is solved.
-        progress
-            Called while people are solved, as by `audit`.
-        """
-        watching = watcher(progress)
-        return EffortRewards().read(self._audited(), deltas, benefit, gain, budget, cost, most_people, watching)
+        kept = self.with_provenance(notions=self.notions(labels=labels, causes=causes, treatments=treatments))
+        if self.inputs is None:
+            return kept
+        return kept.with_provenance(details=self._details(labels, treatments))
 
     @property
     def unsettled(self) -> pd.DataFrame:
         """Who is not solved to the end: group, status, cost, bound, gap and why, the widest gap first."""
-        return unsettled(self.recourse)
+        return Noted.of(unsettled(self.recourse), told.UNSETTLED)
 
     def solve_further(self, people: Sequence[Any] | None = None, *, solver: Solver | None = None) -> Audit:
         """The same audit with people solved again: those given by index label, by default all who are unsettled.
@@ -761,7 +479,8 @@ class Audit(Shown):
         """
         surrogate = self.provenance.surrogate
         kind, row = "" if surrogate is None else surrogate.kind, self._row(label, position)
-        return explain(self.recourse, row, kind, self.recorded, self._further(row, alternatives))
+        found = explain(self.recourse, row, kind, self.recorded, self._further(row, alternatives))
+        return replace(found, guessed=self.provenance.guessed, labels=self.recourse.source.schema.names)
 
     def with_alternatives(self, count: int) -> Audit:
         """The same audit, which keeps so many of the cheapest ways of everybody who was refused, in its file too."""
@@ -778,7 +497,7 @@ class Audit(Shown):
         if self.inputs is None:
             kept = many(len(self.alternatives) + 1, "way", "ways")
             raise ParameterError(
-                "AUDIT_FILE",
+                "AUDIT_LOADED",
                 f"This audit was read from a file that keeps {kept} of each person, not {count}.",
                 fix=Setting("alternatives", count),
             )
@@ -830,8 +549,9 @@ class Audit(Shown):
         sample
             How many people to solve again; 0 for none.
         oracle
-            The other solver: "milp", "branch_and_bound", "spatial" or "search", which proves nothing but may find
-            something cheaper. By default the first that fits and did not make the audit.
+            The other solver: "milp", "branch_and_bound", "linear_exact", "linear_search", "spatial_branch_and_bound",
+            or "grid" (at most two numbers changed at once) or "search", which prove nothing but may find something
+            cheaper. By default the first that fits and did not make the audit.
         random_state
             Decides who is in the sample.
 
@@ -961,12 +681,16 @@ class Audit(Shown):
 
     # -- parts ------------------------------------------------------------------------------------------------------
 
-    def distance(self, distance: Distance) -> BoundDistance:
-        """The distance over the audited people; bound once."""
+    def distance(self, distance: Distance, *, anew: bool = False) -> BoundDistance:
+        """The distance over the audited people; bound once, or `anew`, so that what it warns of is heard again."""
         check_distance(distance)
-        if distance not in self._distances:
+        if anew or distance not in self._distances:
             source = self.recourse.source
-            self._distances[distance] = distance.bind(source.data, source.encoding, source.schema)
+            self._distances[distance] = (
+                bind(distance, source)
+                if isinstance(source, PartsSource)
+                else distance.bind(source.data, source.encoding, source.schema)
+            )
         return self._distances[distance]
 
     @staticmethod
@@ -1006,7 +730,15 @@ class Audit(Shown):
             level, about, group_frame(groups, samples, self.criteria.level or SHOWN_LEVEL), found, verdict
         )
 
+    @cached_property
+    def samples(self) -> dict[str, Sample]:
+        """The people of each group with what measures read of them: verdict, curve of efforts and report share them."""
+        return self._samples_of(None)
+
     def _samples(self, members: Bools | None) -> dict[str, Sample]:
+        return self.samples if members is None else self._samples_of(members)
+
+    def _samples_of(self, members: Bools | None) -> dict[str, Sample]:
         record = self.recorded
         known = None if record is None else (record.is_known, record.is_favourable)
         return group_samples(self.recourse, members, self.budget, known)
@@ -1033,142 +765,6 @@ class Audit(Shown):
             ) from error
 
 
-def _check_neighbourhood(neighbourhood: Any, *, optional: bool = False) -> None:
-    takes = "Everyone(), Nearest(quantile) or NearestK(k)"
-    check_instance("neighbourhood", neighbourhood, Neighbourhood, takes, optional=optional)
-
-
-def _own_measures(measures: Any) -> tuple[Measure, ...]:
-    """Measures of the caller's own, whose names are free."""
-    given = items_in("measures", measures, "a list of measures")
-    names = list(MEASURES)
-    for one in given:
-        check_instance("measures", one, Measure, "measures: objects of subclasses of ee.measures.Measure")
-        name = getattr(one, "name", None)
-        if not isinstance(name, str) or not name.isidentifier() or name in names:
-            raise ParameterError(
-                "PARAMETER",
-                f"The measure {type(one).__name__} is called {name!r}, which is taken or no name.",
-                fix="Give its class a name of its own in letters, digits and underscores.",
-            )
-        names.append(name)
-    return tuple(given)
-
-
 def _plain(given: Any) -> str:
     # Anything may be given as a label; only numpy's scalars are written otherwise than Python does.
     return written(given) if isinstance(given, np.generic) else repr(given)
-
-
-def audit(
-    classifier: Any,
-    X: Any,
-    *,
-    schema: Schema,
-    scm: StructuralCausalModel | Sequence[tuple[str, str]] | CausalGraph,
-    sensitive_features: Any = None,
-    model_features: Sequence[str] | None = None,
-    cost: Cost | None = None,
-    solver: Solver | Auto | None = None,
-    neighbourhood: Neighbourhood | None = None,
-    criteria: Criteria | None = None,
-    measures: Sequence[Measure] = (),
-    subgroups: Mapping[str, str] | None = None,
-    reference: Any = None,
-    missing: Missing = "error",
-    margin: float = 0.0,
-    progress: Watched = None,
-) -> Audit:
-    """Must some groups work harder than others to turn a "no" into a "yes"?
-
-    Parameters
-    ----------
-    classifier
-        A fitted classifier; it gets exactly its `feature_names_in_`, in that order.
-    X
-        The people: a pandas, polars or pyarrow table. Columns the classifier does not see are allowed.
-    schema
-        Roles, limits, the protected groups and the favourable label.
-    scm
-        The structural causal model; one that is not fitted learns its equations from the audited people. Edges alone,
-        as pairs (cause, effect) or a `CausalGraph`, get linear equations fitted to X, which is said wherever the result
-        is told; ``[]`` means that nothing follows anything.
-    sensitive_features
-        The sensitive column(s), if they are not in X.
-    model_features
-        The classifier's columns in its order, when it was fitted without names.
-    cost
-        `WeightedL1()` by default.
-    solver
-        Chosen by `Auto()` by default.
-    neighbourhood
-        What `individual` uses by default: `Everyone()`, `Nearest(quantile)`, `NearestK(k)`.
-    criteria
-        The thresholds of the verdict, which measures it rests on, and how sure it must be.
-    measures
-        Measures of your own, shown wherever the others are; see `equieffort.effort.measures.Measure`.
-    subgroups
-        Names and rules of subgroups, as `Audit.subgroup` takes them: checked before anything is solved, and kept for
-        reports. The columns they name count as used.
-    reference
-        The data that cost scales and undeclared limits come from; by default what the causal model was fitted on.
-    missing
-        "error", "drop" or "model".
-    margin
-        Extra distance from the boundary that an action must reach, in units of the score.
-    progress
-        True for a bar, False for none, or a function, called as progress("solving", done, total, note) while people
-        are solved. By default a bar in notebooks.
-
-    Returns
-    -------
-    An `Audit`: `verdict`, `by_group`, `individual`, `subgroup`, `curve`, `recourse`, `explain`, `save`.
-    """
-    watching = watcher(progress)
-    _check_neighbourhood(neighbourhood, optional=True)
-    check_instance("criteria", criteria, Criteria, "an ee.Criteria(...)", optional=True)
-    own = _own_measures(measures)
-    with collecting() as kept:
-        with stage("Reading the inputs"):
-            inputs = AuditInputs.of(
-                classifier, X, schema=schema, scm=cast("Any", scm), reference=reference,
-                sensitive_features=sensitive_features,
-                model_features=model_features, cost=cost, solver=solver, subgroups=subgroups, missing=missing,
-                margin=margin,
-            )  # fmt: skip
-        problem = inputs.problem
-        near = neighbourhood if neighbourhood is not None else Everyone()
-        distances: dict[Distance, BoundDistance] = {}
-        if isinstance(near, Nearest | NearestK):
-            # Bound before anybody is solved: what it refuses is told at once, what it warns about is in the audit.
-            distances[near.distance] = near.distance.bind(inputs.people.frame, problem.encoding, schema)
-        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=watching or False)
-        seen = [name for name in problem.decision.features if name not in schema.protected_columns]
-        for one in copies(table.data, seen, table.is_unfavourable):
-            warn(one.code, one.what, fix=one.fix)
-    fitted = problem.scm
-    provenance = Provenance(
-        versions=dict(versions()),
-        classifier=kind_of(classifier),
-        solver=SolverUsed.of(inputs.choice.solver, inputs.choice.reason),
-        graph=fitted.graph,
-        equations=fitted.equation_records(),
-        learned_by=fitted.learned_by(),
-        fit=tuple(Fit(**row) for row in row_dicts(fitted.diagnostics_)),
-        cost=CostRecord.of("WeightedL1" if cost is None else type(cost).__name__, problem.cost.to_dict()),
-        outliers=tuple(problem.outliers),
-        margin=float(margin),
-        budget=default_budget(table.effort),
-        subgroups=dict(subgroups or {}),
-        edges_only=is_edges(scm),
-    )
-    return Audit(
-        table,
-        criteria if criteria is not None else Criteria(),
-        near,
-        tuple(sorted((*fitted.warnings_, *kept), key=lambda w: w.code not in FIRST)),
-        provenance,
-        own,
-        inputs,
-        _distances=distances,
-    )  # fmt: skip

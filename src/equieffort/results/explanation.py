@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, Floats, number
+from equieffort.data.frames import Bools, Floats, number, reads_as_number
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.shown import Shown, Told
 from equieffort.models.fidelity import RecordedDecisions
@@ -18,11 +19,15 @@ from equieffort.recourse.limits import limits
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.words.recourse import NOT_A_REASON
-from equieffort.words.ways import ENDINGS, Further, at_most, way_heading
-from equieffort.world.labels import NO_LABELS, Labels
+from equieffort.words.ways import ENDINGS, Further, assumed_linear, at_most, way_heading
+from equieffort.world.labels import BETWEEN, NO_LABELS, Labels
 from equieffort.world.schema import AssumedLimit
 
 LOOKED_AT = 1000
+ASSUMED = (
+    "Assumed limits: nobody declared how far these may be set, so actions stay within the observed values. "
+    "Declare lower and upper, or an infinity for no limit."
+)
 """From so many people it is read how finely a feature is measured."""
 
 
@@ -43,6 +48,8 @@ class Step:
     """Where the person may set it; what is shown stays inside."""
     labels: Labels = NO_LABELS
     """What readers call features and levels."""
+    is_zero_one: bool = False
+    """Whether people have 0 or 1; an equation may still lead in between, which is then an average."""
 
     @property
     def name(self) -> str:
@@ -59,12 +66,25 @@ class Step:
         if isinstance(self.after, str | bool | int):
             return self.after
         if self.kind != "set":
-            return self.after if self.places is None else round(self.after, self.places)
+            # What only follows is an estimate, and nobody has to reach it: the change to three digits will do.
+            places = change_places(self.before, self.after)
+            return round(self.after, places if self.places is None else min(self.places, places))
         coarse = round_away(self.before, self.after, places=self.places)
         return coarse if self.least <= coarse <= self.most else round_away(self.before, self.after)
 
+    @property
+    def reached(self) -> str:
+        """The value as it is shown, for a reader; one that no single person has is said to be an average."""
+        told = self.told(self.shown)
+        return f"{told} on average" if self.is_zero_one and self.shown not in (0, 1) else told
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether it can be seen at the decimals that are shown: less than that is not worth a reader's line."""
+        return self.kind != "follows" or self.told(self.before) != self.told(self.shown)
+
     def __str__(self) -> str:
-        before, after = self.told(self.before), self.told(self.shown)
+        before, after = self.told(self.before), self.reached
         if self.kind == "hold":
             return f"keep {self.name} at {before} although its causes change"
         is_named = isinstance(self.before, str | bool) or before != written(self.before)
@@ -77,6 +97,16 @@ class Step:
 
 def _signed(value: float) -> str:
     return number(value) if value < 0 else f"+{number(value)}"
+
+
+def change_places(before: float, after: float) -> int:
+    """The decimals that show a change to three digits.
+
+    >>> change_places(8.4, 12.6879), change_places(8.4, 8.40123), change_places(10, 5210.37)
+    (2, 5, 0)
+    """
+    change = abs(after - before)
+    return 0 if not np.isfinite(change) or change == 0 else max(0, 2 - int(np.floor(np.log10(change))))
 
 
 def round_away(fact: float, value: float, digits: int = 6, places: int | None = None) -> float:
@@ -124,7 +154,11 @@ class Explanation(Shown):
     further: Further = ""
     """Whether there is a way beyond these, where fewer were found than asked for: "none" is proven, or "unknown"."""
     called: str = ""
-    """What readers call the people of the group; empty where it has no label."""
+    """What readers call the group: its label, or with its column where it is a number; empty where its name says it."""
+    guessed: tuple[str, ...] = ()
+    """What follows by a linear equation that nobody declared, where only edges were given."""
+    labels: Labels = NO_LABELS
+    """What readers call features."""
 
     @property
     def actions(self) -> tuple[Step, ...]:
@@ -169,6 +203,8 @@ class Explanation(Shown):
         }
         if self.surrogate:
             said |= {"surrogate": self.surrogate, "recorded": self.recorded}
+        if self.guessed:
+            said["assumed_linear"] = list(self.guessed)
         return said | {
             "max_actions": self.max_actions,
             "alternatives": [
@@ -183,7 +219,12 @@ class Explanation(Shown):
         for n, way in enumerate(self.alternatives, start=2):
             lines += [way_heading(n, way.cost, way.status, way.bound), *_numbered(way)]
         lines += [ENDINGS[self.further]] if self.further else []
-        return "\n".join(lines + ([self._whose()] if self.surrogate else []))
+        return "\n".join([*lines, *self._caveats()])
+
+    def _caveats(self) -> list[str]:
+        """What else must be known of it."""
+        whose = [self._whose()] if self.surrogate else []
+        return [*whose, assumed_linear(self.guessed, self.labels)] if self.guessed else whose
 
     def _who(self) -> str:
         name = "This person" if self.person is None else f"Person {self.person}"
@@ -220,11 +261,15 @@ class Explanation(Shown):
 
     def _told(self) -> Told:
         first, *lines = str(self).split("\n")
-        care = [*([lines.pop()] if self.surrogate else []), *([NOT_A_REASON] if self.steps else [])]
+        caveats = self._caveats()
+        lines = lines[: len(lines) - len(caveats)]
+        care = [*caveats, *([NOT_A_REASON] if self.steps else [])]
+        shown = self.frame()
+        shown["feature"] = [step.labels.feature(step.feature) for way in self.ways for step in way.steps]
         return Told(
             first,
             lines,
-            {"": self.frame()} if self.steps else {},
+            {"": shown} if self.steps else {},
             care,
             ".frame(), .actions, .alternatives, .to_dict()",
         )
@@ -233,7 +278,7 @@ class Explanation(Shown):
 def _numbered(way: Explanation) -> list[str]:
     """What is done and what follows, a line each."""
     lines = [f"  {n}. {step}" for n, step in enumerate(way.actions, start=1)]
-    return lines + [f"  -> {step}" for step in way.follows]
+    return lines + [f"  -> {step}" for step in way.follows if step.is_seen]
 
 
 def _plain_step(step: Step) -> dict[str, Any]:
@@ -293,11 +338,15 @@ class Recorded(Shown):
         """How many of them were decided favourably."""
         return int((self.is_known & self.is_favourable).sum())
 
+    @cached_property
+    def words(self) -> npt.NDArray[np.object_]:
+        """The decision of each person in a word; empty if it is not known."""
+        words = np.array(["", "unfavourable", "favourable"], dtype=object)
+        return words[np.where(self.is_known, 1 + self.is_favourable, 0)]
+
     def word(self, row: int) -> str:
         """The decision of one person in a word; empty if it is not known."""
-        if not self.is_known[row]:
-            return ""
-        return "favourable" if self.is_favourable[row] else "unfavourable"
+        return str(self.words[row])
 
 
 def explain(
@@ -337,8 +386,15 @@ def explain(
         table.source.schema.max_actions,
         tuple(ways),
         is_last,
-        table.source.schema.names.group(table.groups.labels[table.groups.codes[row]]) or "",
+        _called(table, table.groups.labels[table.groups.codes[row]]),
+        labels=table.source.schema.names,
     )
+
+
+def _called(table: RecourseTable, group: str) -> str:
+    """What readers call a group where its name alone does not say it: "1" may be anything."""
+    says_nothing = any(reads_as_number(part) for part in group.split(BETWEEN))
+    return table.source.schema.names.group(group) or (table.groups.name(group) if says_nothing else "")
 
 
 def assumed_spans(limits: Iterable[AssumedLimit]) -> dict[str, str]:
@@ -359,15 +415,17 @@ def assumed_spans(limits: Iterable[AssumedLimit]) -> dict[str, str]:
 
 def assumed_text(limits: Iterable[AssumedLimit], zero_one: Iterable[str] = (), labels: Labels = NO_LABELS) -> str:
     """The limits that nobody declared, and what is 0 or 1, for a terminal; empty if there are none."""
-    lines = [f"  {labels.feature(name)}: {span}" for name, span in assumed_spans(limits).items()]
-    if lines:
-        lines.insert(
-            0,
-            "Assumed limits: nobody declared how far these may be set, so actions stay within the observed values. "
-            "Declare lower and upper, or an infinity for no limit.",
-        )
+    spans, binary = assumed_lines(limits, zero_one, labels)
+    return "\n".join([*([ASSUMED] if spans else []), *(f"  {span}" for span in spans), *binary])
+
+
+def assumed_lines(
+    limits: Iterable[AssumedLimit], zero_one: Iterable[str] = (), labels: Labels = NO_LABELS
+) -> tuple[list[str], list[str]]:
+    """A line for each limit that nobody declared, and at most one for all that is set to 0 or 1."""
     binary = ", ".join(map(labels.feature, zero_one))
-    return "\n".join(lines + ([f"Set to 0 or 1 only: {binary}"] if binary else []))
+    spans = [f"{labels.feature(name)}: {span}" for name, span in assumed_spans(limits).items()]
+    return spans, [f"Set to 0 or 1 only: {binary}"] if binary else []
 
 
 def _steps(table: RecourseTable, one: npt.NDArray[np.intp]) -> list[Step]:
@@ -379,15 +437,17 @@ def _steps(table: RecourseTable, one: npt.NDArray[np.intp]) -> list[Step]:
     if isinstance(source, SolvedSource) and len(table) == 1:
         # How finely a feature is measured cannot be seen in one person.
         sample = source.encoding.encode(source.problem.examples)
+    # What is missing and stays so does not change, though no value equals itself where there is none.
+    changed = (facts != moved) & ~(np.isnan(facts) & np.isnan(moved))
     steps = []
     for b, k in enumerate(table.acts):
         if is_set[0, b]:
-            kind = "set" if facts[k] != moved[k] else "hold"
+            kind = "set" if changed[k] else "hold"
             steps.append(_step(table, sample, k, kind, facts[k], moved[k], float(costs[b])))
     steps.sort(key=lambda step: step.kind, reverse=True)
     picked = {k for b, k in enumerate(table.acts) if is_set[0, b]}
     for k in range(len(facts)):
-        if k not in picked and facts[k] != moved[k]:
+        if k not in picked and changed[k]:
             steps.append(_step(table, sample, k, "follows", facts[k], moved[k], 0.0))
     return steps
 
@@ -402,10 +462,12 @@ def _step(table: RecourseTable, sample: Floats, k: int, kind: str, before: float
     ends: dict[int, list[float]] = {-1: [-np.inf], 1: [np.inf]}
     for limit in limits(table.source.schema.feature(column.name)):
         ends[limit.side].append(float(limit.at(fact)[0]))
-    places = decimals(sample[:, k])
+    is_zero_one = column.kind == "binary"
+    # Between 0 and 1 the decimals of the data say nothing.
+    places = None if is_zero_one else decimals(sample[:, k])
     return Step(
         column.name, kind, plain[0], plain[1], cost, None if places is None else places + 1, max(ends[-1]),
-        min(ends[1]), names,
+        min(ends[1]), names, is_zero_one,
     )  # fmt: skip
 
 

@@ -13,10 +13,10 @@ import pandas as pd
 
 from equieffort.errors import ParameterError
 from equieffort.foundations.shown import Cells, Told
-from equieffort.results.explanation import assumed_text
-from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures
-from equieffort.words.told import group_lines, measure_cells
-from equieffort.world.giveaways import first_text
+from equieffort.results.explanation import assumed_lines, assumed_text
+from equieffort.words.shown import caveats, comparison_parts, judged_text, measure_table, system_measures
+from equieffort.words.told import group_lines, measure_cells, page_lines
+from equieffort.world.giveaways import first_lines
 
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
@@ -28,24 +28,32 @@ HEIGHT = 720
 
 
 def audit_text(audit: Audit) -> str:
-    """All that is printed: what stands out, the verdict, the measures, what was assumed, the groups."""
+    """All that is printed: what stands out, the verdict, the measures, why to read them with care, the groups."""
     measures = system_measures(audit.system, audit.own_rows)
     groups = named_groups(audit).reset_index()
     table = groups.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
-    shown = measure_lines(measures, audit.verdict, audit.own)
-    parts = [first_text(audit.warnings), str(audit.verdict), shown, _assumed(audit), table]
+    shown = comparison_parts(measures, audit.verdict, audit.own)
+    schema = audit.recourse.source.schema
+    assumed = assumed_text(schema.assumed, schema.zero_one, schema.names)
+    parts = ["\n".join(first_lines(audit.warnings)), *shown, care_text(audit), assumed, table]
     return "\n\n".join(part for part in parts if part)
+
+
+ELSEWHERE = ("SURROGATE", "ASSUMED_LIMITS")
+"""Caveats that printed text has in other words: in the verdict's first sentence, and limit by limit."""
+
+
+def care_text(audit: Audit) -> str:
+    """Why to read it with care, the weightiest first, for a terminal."""
+    known = caveats(audit.verdict, audit.recourse, audit.provenance.fit, audit.provenance.guessed)
+    lines = [f"  {one.text}" for one in known if one.code not in ELSEWHERE]
+    return "\n".join(["Read with care:", *lines]) if lines else ""
 
 
 def named_groups(audit: Audit) -> pd.DataFrame:
     """One row a group, by the labels that readers know."""
     names = audit.recourse.source.schema.names
     return audit.by_group.rename(index=lambda group: names.group(group) or group)
-
-
-def _assumed(audit: Audit) -> str:
-    schema = audit.recourse.source.schema
-    return assumed_text(schema.assumed, schema.zero_one, schema.names)
 
 
 def audit_told(audit: Audit) -> Told:
@@ -60,14 +68,14 @@ def audit_page(audit: Audit) -> Told:
     """The same with the sentences of the verdict and the tables, which would be too long to be echoed."""
     short, verdict = audit_told(audit), audit.verdict
     cells = measure_table(system_measures(audit.system, audit.own_rows), verdict, audit.own)
-    sentences = [finding.sentence for finding in verdict.findings]
     # That limits were assumed is among the caveats; here is which.
-    which = [line.strip() for line in _assumed(audit).splitlines() if not line.startswith("Assumed limits")]
-    care = [*short.care, *([f"Assumed: {'; '.join(which)}."] if which else [])]
-    first = first_text(audit.warnings)
-    lines = [*first.splitlines(), *sentences, judged_text(verdict)]
+    schema = audit.recourse.source.schema
+    spans, binary = assumed_lines(schema.assumed, schema.zero_one, schema.names)
+    care = [*short.care, *([f"Assumed: {'; '.join([*spans, *binary])}."] if spans or binary else [])]
+    title = f"{verdict.outcome.upper()}: {verdict.headline}"
+    lines = [*first_lines(audit.warnings), *page_lines(verdict), judged_text(verdict)]
     tables: dict[str, pd.DataFrame | Cells] = {**measure_cells(cells), "Groups": named_groups(audit)}
-    return Told(short.title, lines, tables, care, MORE)
+    return Told(title, lines, tables, care, MORE)
 
 
 def frame_of(audit: Audit, what: What) -> pd.DataFrame:

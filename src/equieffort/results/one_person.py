@@ -19,8 +19,10 @@ from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import check_solver, solve
 from equieffort.results.explanation import Explanation, explain
 from equieffort.world.cost import Cost
+from equieffort.world.graph import CausalGraph
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
+from equieffort.world.scm.edges_alone import is_edges, linear_model
 
 
 def find_recourse(
@@ -28,7 +30,7 @@ def find_recourse(
     person: Any,
     *,
     schema: Schema,
-    scm: StructuralCausalModel,
+    scm: StructuralCausalModel | Sequence[tuple[str, str]] | CausalGraph,
     cost: Cost | None = None,
     solver: Solver | Auto | None = None,
     reference: Any = None,
@@ -42,7 +44,10 @@ def find_recourse(
     ----------
     person
         One row of a table, a Series, or a mapping from column to value. The sensitive columns may be left out where
-        neither the model, the graph nor a rule uses them.
+        neither the model, the graph nor a rule uses them. Of a category whose columns are one-hot encoded these, or its
+        level.
+    scm
+        The fitted causal model; or what causes what, as pairs or a graph, to learn linear equations from `reference`.
     reference
         The data that scales, levels and undeclared limits come from; by default what the causal model was fitted on.
         They never come from the one person.
@@ -51,7 +56,8 @@ def find_recourse(
         cheapest that leaves at least one feature of each of these unchanged, and so on. Each is certified as such, or
         says what is known of it.
 
-    The other arguments are those of `audit`; `schema` may limit how many features are changed (`max_actions`).
+    The other arguments are those of `audit`. `schema` needs no groups (``sensitive=None, protected=None``), and may
+    limit how many features are changed (`max_actions`).
 
     Returns
     -------
@@ -75,28 +81,45 @@ def find_recourse(
     """
     check_alternatives(alternatives)
     check_solver(solver)
-    check_parts(schema, scm)
+    check_parts(schema, StructuralCausalModel([]) if is_edges(scm) else scm)
     if model_features is not None:
         model_features = names_in("model_features", model_features)
-    seen = known_features(classifier, model_features)
-    used = dict.fromkeys((*schema.also_protected, *scm.graph.nodes, *schema.features, *seen, *schema.rule_columns))
-    table, label = _one_row(person, seen)
+    own = known_features(classifier, model_features)
+    seen = schema.spread.names(own)
     given = None if reference is None else read_frame(reference, what="reference")
-    known = _others(scm, given, list(used))
+    joined = None if given is None else schema.spread.join(given)
+    if isinstance(scm, StructuralCausalModel):
+        known = scm
+    elif joined is None:
+        raise ParameterError(
+            "PARAMETER",
+            "Only what causes what is given, and there are no reference data: nothing says how, nor on which scale the "
+            "changes of one person are measured.",
+            fix="Pass reference=X, or a causal model that is fitted.",
+        )
+    else:
+        known = linear_model(scm, joined, schema).fit(joined, missing="drop")
+    used = dict.fromkeys((*schema.also_protected, *known.graph.nodes, *schema.features, *seen, *schema.rule_columns))
+    table, label = _one_row(person, own)
+    table = schema.spread.join(table)
+    people = _others(known, joined, list(used))
     require_columns(table, used, why="The person")
     # Who asks about one person need not say of which group they are, unless their recourse depends on it.
-    named = [name for name in schema.sensitive_columns if name in table.columns and name in known.columns]
+    named = [name for name in schema.sensitive_columns if name in table.columns and name in people.columns]
     idle = [name for name in schema.sensitive_columns if name not in (*used, *named)]
     columns = [*dict.fromkeys((*used, *named))]
-    people, row = (_without_group(frame[columns], idle) for frame in (known, table))
+    people, row = (_without_group(frame[columns], idle) for frame in (people, table))
     problem = RecourseProblem.of(
-        classifier, people, schema=schema, scm=scm, model_features=model_features, cost=cost, reference=given,
+        classifier, people, schema=schema, scm=known, model_features=model_features, cost=cost, reference=given,
         margin=margin, missing="drop",
     )  # fmt: skip
     solved = solve(problem, _typed_as(row, people), solver=solver)
     further = find_alternatives(solved, np.array([0]), alternatives)
     found = explain(solved, 0, further=[(one, 0) for one in further])
-    return replace(found, person=label, group="" if idle else found.group)
+    if known is not scm:
+        guessed = tuple(node for node in known.graph.nodes if known.graph.parents(node))
+        found = replace(found, guessed=guessed, labels=schema.names)
+    return replace(found, person=label, group="" if idle or not schema.sensitive_columns else found.group)
 
 
 def _one_row(person: Any, names: Sequence[str]) -> tuple[pd.DataFrame, Any]:

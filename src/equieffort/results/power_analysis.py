@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isnan, log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pandas as pd
 
 from equieffort.data.frames import percent
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.inference.planning import (
     Shares,
@@ -101,29 +102,46 @@ class Power(Shown):
     power: float
     basis: str
 
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
+        """`table`, a row a question; `output` is "pandas", "polars" or "pyarrow"."""
+        return as_output(self.table, output)
+
     def __str__(self) -> str:
+        return "\n".join([self._head, "", *self._needed(), "", DETECTABLE, *self._detectable(), "", ROUGHLY])
+
+    @property
+    def _head(self) -> str:
         level = 100 * (self.criteria.level or 0.95)
         zone = self.criteria.zone(MEASURES["acr"])
         side = " on one side" if zone is not None and zone.low == -inf else ""
-        lines = [
+        return (
             f"People needed to decide with a chance of {percent(self.power, 0)} ({level:g} % level, tau = "
-            f"{self.criteria.tau:g}{side}, epsilon = {self.criteria.epsilon:g}; {self.basis})",
-            "",
-        ]
+            f"{self.criteria.tau:g}{side}, epsilon = {self.criteria.epsilon:g}; {self.basis})"
+        )
+
+    def _needed(self) -> list[str]:
+        lines = []
         for row in self.table.to_dict("records"):
             true = f"{row['truth']:g}" if row["measure"] == "acr" else f"{100 * row['truth']:g} points"
             need = f"about {about(row['people'])} people" if row["people"] < inf else "no number of people decides it"
             lines.append(f"  true {row['measure'].upper():<4} {true:<11} {row['decides']:<8} {need}")
-        lines += ["", "What can be shown to be unequal"]
+        return lines
+
+    def _detectable(self) -> list[str]:
+        lines = []
         for row in self.detectable.to_dict("records"):
             gap = "no RD that is possible" if isnan(row["rd"]) else f"RD above {100 * row['rd']:.3g} points"
             lines.append(f"  {row['people']:>7,} people: ACR above {row['acr']:.3g}, {gap}")
-        return "\n".join([*lines, "", ROUGHLY])
+        return lines
 
     def _told(self) -> Told:
-        first, *lines = [line.strip() for line in str(self).splitlines() if line.strip() and line != ROUGHLY]
-        tables = {"People needed": self.table, "What can be shown to be unequal": self.detectable}
-        return Told(first, lines, tables, [ROUGHLY], ".table, .detectable, .plot()")
+        lines = [line.strip() for line in (*self._needed(), DETECTABLE, *self._detectable())]
+        tables = {"People needed": self.table, DETECTABLE: self.detectable}
+        return Told(self._head, lines, tables, [ROUGHLY], ".table, .detectable, .plot()")
 
     def plot(self) -> Display:
         """People needed against what is true, as a `Display`; the numbers are `table`."""
@@ -132,6 +150,7 @@ class Power(Shown):
         return show_power(self)
 
 
+DETECTABLE = "What can be shown to be unequal"
 ROUGHLY = "By the normal approximation, so roughly; both groups together, approved people included."
 
 

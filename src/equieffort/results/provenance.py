@@ -8,16 +8,23 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib.metadata import version
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
+from equieffort.effort.matching import Matching
 from equieffort.foundations.arguments import is_number
 from equieffort.foundations.saved import as_data, as_fields, from_data, from_fields
+from equieffort.foundations.shown import Shown, Told
 from equieffort.foundations.version import __version__
 from equieffort.models.classifiers.naming import model_name
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.notions.collection import Notions
 from equieffort.recourse.solvers import Solver
+from equieffort.recourse.status import Grounds
+from equieffort.recourse.table import RecourseTable
+from equieffort.results.notion_details import NotionDetails
 from equieffort.results.resampling import Resampled
+from equieffort.words.choices import choice_text
+from equieffort.words.told import provenance_told
 from equieffort.world.graph import CausalGraph
 from equieffort.world.scm.diagnostics import Fit
 from equieffort.world.scm.records import EquationRecord
@@ -29,7 +36,8 @@ class SolverUsed:
 
     name: str = ""
     """As it is written in Python, with its limits."""
-    reason: str = ""
+    grounds: Grounds | None = None
+    """Why this one; None where it was not recorded."""
     random_state: int | None = None
     """Its own seed; None where it draws nothing at random."""
     certifies: bool = True
@@ -38,14 +46,23 @@ class SolverUsed:
     """The name of its class."""
     settings: Mapping[str, bool | int | float | str | None] = field(default_factory=dict)
     """Its fields that are plain values, for whoever tells of it in words."""
+    audience: Literal["python", "spec"] = "python"
+    """Who chose it, or let it be chosen: a caller of Python, or the author of a spec."""
+
+    @property
+    def reason(self) -> str:
+        """Why this one, as a sentence; empty where it was not recorded."""
+        return "" if self.grounds is None else choice_text(self.grounds, self.audience)
 
     @classmethod
-    def of(cls, solver: Solver, reason: str = "") -> SolverUsed:
+    def of(
+        cls, solver: Solver, grounds: Grounds | None = None, audience: Literal["python", "spec"] = "python"
+    ) -> SolverUsed:
         """What was chosen."""
         seed: Any = getattr(solver, "random_state", None)
         drawn = int(seed) if is_number(seed, whole=True) else None
         kind = type(solver).__name__
-        return cls(repr(solver), reason, drawn, bool(solver.certifies), kind, _plain_settings(solver))
+        return cls(repr(solver), grounds, drawn, bool(solver.certifies), kind, _plain_settings(solver), audience)
 
 
 def _plain_settings(solver: object) -> dict[str, bool | int | float | str | None]:
@@ -132,7 +149,30 @@ class LetterTexts:
 
 
 @dataclass(frozen=True)
-class Provenance:
+class EndedByClock:
+    """Whose search a limit of seconds ended: another run may find something else of them."""
+
+    count: int = 0
+    first: tuple[str, ...] = ()
+    """The labels of the first of them."""
+
+    def __post_init__(self) -> None:
+        if self.count < len(self.first):
+            raise ValueError("more people are named than were ended by the clock")
+
+    @classmethod
+    def of(cls, table: RecourseTable) -> EndedByClock:
+        """Those of a table."""
+        rows = table.ended_by_clock
+        return cls(len(rows), tuple(str(table.index[row]) for row in rows[:NAMED]))
+
+
+NAMED = 20
+"""So many people are named where all are counted."""
+
+
+@dataclass(frozen=True, repr=False)
+class Provenance(Shown):
     """How an audit was made, as typed data; what is empty was not recorded."""
 
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -154,6 +194,8 @@ class Provenance:
     margin: float = 0.0
     budget: float | None = None
     """The default effort at which people without recourse are counted; None where nobody has any."""
+    ended_by_clock: EndedByClock = EndedByClock()
+    """Who is not reproducible; everybody else is, to the bit, whoever did the work."""
     subgroups: Mapping[str, str] = field(default_factory=dict)
     """Names and rules of the subgroups that were declared."""
     title: str = ""
@@ -176,10 +218,17 @@ class Provenance:
     recorded: RecordedDecisions | None = None
     """Beside a surrogate: for whom it decides otherwise than the data."""
     resampled: Resampled | None = None
+    matching: Matching | None = None
+    """How a spec or the caller wants people matched; reports show it."""
     notions: Notions | None = None
     """Neighbouring notions as they were read while the model was at hand."""
+    details: NotionDetails | None = None
+    """What asking the model gave beside them, where notions were read."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Remarks of the caller's own, such as a date, shown with the evidence."""
+
+    def _told(self) -> Told:
+        return provenance_told(self)
 
     def __post_init__(self) -> None:
         if not isfinite(self.margin) or not (self.budget is None or (isfinite(self.budget) and self.budget > 0)):

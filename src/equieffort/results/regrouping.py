@@ -13,6 +13,7 @@ from equieffort.data.frames import require_columns
 from equieffort.errors import ParameterError, listed
 from equieffort.foundations.arguments import names_in
 from equieffort.world.groups import Groups
+from equieffort.world.labels import Labels
 from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.schema import Schema
 
@@ -36,9 +37,15 @@ def regrouped(audit: Audit, sensitive: str | Sequence[str] | None, protected: An
         protected=protected,
         reference=reference,
         favourable=declared.favourable,
+        labels=_names(declared.names, same),
     )
     groups = Groups.of(table.data, schema)
     return replace(audit.with_provenance(resampled=None), recourse=replace(table, groups=groups))
+
+
+def _names(names: Labels, same: bool) -> Labels:
+    """What readers are told; groups of other columns are not those that have names."""
+    return names if same else replace(names, groups={})
 
 
 def _protected(declared: Schema, columns: tuple[str, ...]) -> Any:

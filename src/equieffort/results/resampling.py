@@ -8,28 +8,31 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from equieffort.data.frames import Bools, read_frame
-from equieffort.effort.measures import Chance, Sample, Spread
+from equieffort.data.frames import Bools, Missing, read_frame
+from equieffort.effort.measures import CHANCE, Chance, Sample, Spread
 from equieffort.effort.metrics import compared_pair, group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
 from equieffort.foundations.arguments import calling, check_whole
 from equieffort.foundations.progress import Progress
 from equieffort.foundations.shown import Shown, Told
 from equieffort.models.classifiers.naming import model_name
+from equieffort.notions.counterfactual import RATIO, CounterfactualFairness, ratios_of
+from equieffort.notions.shares import SCALE
+from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.solving import solve
 from equieffort.recourse.table import RecourseTable, SolvedSource
-from equieffort.results.inputs import AuditInputs, columns_of
-from equieffort.words.shown import CHANCE
+from equieffort.results.inputs import AuditInputs, columns_of, require_inputs
 from equieffort.world.groups import Groups
 from equieffort.world.rules import parse_rule
 from equieffort.world.scm import StructuralCausalModel
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
 Key = tuple[str, str, str, str]
-"""Subgroup's rule (empty: everybody), group, against, measure."""
+"""Subgroup's rule (empty: everybody), group, against, measure; of twins: who is decided, group, level, notion."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,10 +91,29 @@ class Resampling(ABC):
 
 def resample(audit: Audit, how: Resampling, progress: Progress | None = None) -> Resampled:
     """Repeat the audit under a source of chance."""
+    return Resampled(how.chance, how.replicates, _spreads(how.replicate(audit), how, progress), audit.budget)
+
+
+def resample_twins(
+    found: CounterfactualFairness, made: AuditInputs, how: Relearned, progress: Progress | None = None
+) -> CounterfactualFairness:
+    """The same, with intervals of the ratios that allow for what is learned as well."""
+    missing = _missing(made)
+
+    def asked(problem: RecourseProblem, drawn: pd.DataFrame) -> Mapping[Key, float]:
+        people = People.of(problem, drawn, missing=missing, alone=True)
+        return {(*key, RATIO.name): SCALE.to(one.estimate) for key, one in ratios_of(people).items() if one.n}
+
+    spreads = _spreads(how.repeated(made, found.audited.table, asked), how, progress)
+    return replace(found, chance=how.chance, spreads={key[:3]: one for key, one in spreads.items()})
+
+
+def _spreads(replicates: Iterable[Replicate], how: Resampling, progress: Progress | None) -> dict[Key, Spread]:
+    """How far what the replicates say spreads."""
     values: dict[Key, list[float]] = {}
     done = 0
     failed: EquieffortError | None = None
-    for found in how.replicate(audit):
+    for found in replicates:
         if isinstance(found, EquieffortError):
             failed, found = failed or found, {}
         for key, value in found.items():
@@ -109,8 +131,7 @@ def resample(audit: Audit, how: Resampling, progress: Progress | None = None) ->
             parts_of(f"Not one of {done:,} replicates could be audited; the first said: ", why),
             fix=failed.fix_parts if failed is not None and failed.fix else "Look at what is learned or trained again.",
         )
-    spreads = {key: Spread.of(kept) for key, kept in values.items()}
-    return Resampled(how.chance, done, spreads, audit.budget)
+    return {key: Spread.of(kept) for key, kept in values.items()}
 
 
 @dataclass(frozen=True)
@@ -162,22 +183,82 @@ def _estimates(audit: Audit, rule: str, groups: Groups, samples: Mapping[str, Sa
     return found
 
 
+Read = Callable[[RecourseProblem, pd.DataFrame], Mapping[Key, float]]
+"""What is read of people drawn again, under what was learned again."""
+
+
+class Relearned(Resampling):
+    """People drawn again, and something learned from them again."""
+
+    @abstractmethod
+    def classifier(self, made: AuditInputs) -> Callable[[np.random.Generator, npt.NDArray[np.int64]], Any]:
+        """What decides in a replicate, from its random numbers and the rows that are drawn."""
+
+    def replicate(self, audit: Audit) -> Iterator[Replicate]:
+        """One audit a replicate.
+
+        Only what measures are read from is made: no verdict, no intervals, and no remarks on data that the audit itself
+        has remarked on.
+        """
+        made = require_inputs(audit.inputs, f"resample({type(self).__name__})")
+        missing = _missing(made)
+
+        def measured(problem: RecourseProblem, drawn: pd.DataFrame) -> Mapping[Key, float]:
+            return _readings(audit, solve(problem, drawn, solver=made.solver, missing=missing, progress=False))
+
+        yield from self.repeated(made, audit.recourse, measured)
+
+    def repeated(self, made: AuditInputs, table: RecourseTable, read: Read) -> Iterator[Replicate]:
+        """What is read in each replicate; one that fails knows nothing."""
+        # Joined by label before, so that a person who is drawn brings their own group along.
+        people, scm = made.table, made.problem.scm
+        declared, missing, classifier = made.declared, _missing(made), self.classifier(made)
+        reference = scm.reference_ if declared.get("reference") is None else declared["reference"]
+        same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
+        source = table.source
+        kept = source.problem if isinstance(source, SolvedSource) and missing == "error" else None
+        for k in range(self.replicates):
+            rng = np.random.default_rng([self.random_state, k])
+            rows = rng.integers(0, len(people), len(people))
+            others = rows if same else rng.integers(0, len(scm.reference_), len(scm.reference_))
+            try:
+                with collecting(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    drawn = people.iloc[rows].reset_index(drop=True)
+                    learned = drawn if scm.reference_ is people else scm.reference_.iloc[others].reset_index(drop=True)
+                    again = StructuralCausalModel(
+                        scm.graph, mechanisms=scm.mechanisms, default=scm.default, categorical=scm.categorical
+                    ).fit(learned, missing=missing)
+                    model = classifier(rng, rows)
+                    # Most of a problem stays as it is, and making it takes longer than solving some hundred people.
+                    trained = None if model is made.classifier else model
+                    problem = None if kept is None else kept.relearned(again, trained, drawn)
+                    if problem is None:
+                        problem = RecourseProblem.of(model, drawn, **declared | {"scm": again, "reference": reference})
+                    yield read(problem, drawn)
+            except EquieffortError as error:
+                yield error
+
+
+def _missing(made: AuditInputs) -> Missing:
+    return made.declared.get("missing", "error")
+
+
 @dataclass(frozen=True)
-class Equations(Resampling):
+class Equations(Relearned):
     """People drawn again and the structural equations learned again from the people drawn; the model stays."""
 
     replicates: int = 100
     random_state: int = 0
     chance = "equations"
 
-    def replicate(self, audit: Audit) -> Iterator[Replicate]:
-        """One audit a replicate."""
-        made = inputs_of(audit, "resample(ee.Equations())")
-        yield from _audits(audit, self, lambda rng, rows: made.classifier)
+    def classifier(self, made: AuditInputs) -> Callable[[np.random.Generator, npt.NDArray[np.int64]], Any]:
+        """The audit's own."""
+        return lambda rng, rows: made.classifier
 
 
 @dataclass(frozen=True, eq=False)
-class Procedure(Resampling):
+class Procedure(Relearned):
     """People drawn again, the equations learned again, and the model trained again on training data drawn again.
 
     Parameters
@@ -218,11 +299,10 @@ class Procedure(Resampling):
                 fix=("Audit a model of scikit-learn, or ", Setting("resample"), "."),
             ) from error
 
-    def replicate(self, audit: Audit) -> Iterator[Replicate]:
-        """One training and one audit a replicate."""
+    def classifier(self, made: AuditInputs) -> Callable[[np.random.Generator, npt.NDArray[np.int64]], Any]:
+        """Trained again; on the people drawn, where these are whom it was trained on."""
         from sklearn.base import clone
 
-        made = inputs_of(audit, "resample(ee.Procedure(X_train, y_train))")
         frame, labels = read_frame(self.X_train), np.asarray(self.y_train)
         blank = self._blank(made.classifier)
         people = made.table
@@ -233,57 +313,7 @@ class Procedure(Resampling):
             with calling("Training the model again", ("Give more training data, or ", Setting("resample"), ".")):
                 return clone(blank).fit(frame.iloc[drawn].reset_index(drop=True), labels[drawn])
 
-        yield from _audits(audit, self, train)
-
-
-def inputs_of(audit: Audit, call: str) -> AuditInputs:
-    """What the audit was made from; refuses one that was read from a file."""
-    if audit.inputs is None:
-        raise ParameterError(
-            "AUDIT_FILE",
-            "This audit was read from a file, which holds neither the model nor what its equations were learned from.",
-            fix=f"Run ee.audit(...) with the model and the data, and call .{call} on what it returns.",
-        )
-    return audit.inputs
-
-
-def _audits(
-    audit: Audit, how: Resampling, classifier: Callable[[np.random.Generator, npt.NDArray[np.int64]], Any]
-) -> Iterator[Replicate]:
-    """People and equations drawn again and solved; one that fails knows nothing.
-
-    Only what measures are read from is made: no verdict, no intervals, and no remarks on data that the audit itself
-    has remarked on.
-    """
-    made = inputs_of(audit, f"resample({type(how).__name__})")
-    # Joined by label before, so that a person who is drawn brings their own group along.
-    people, scm = made.table, made.problem.scm
-    declared, missing = made.declared, made.declared.get("missing", "error")
-    reference = scm.reference_ if declared.get("reference") is None else declared["reference"]
-    same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
-    source = audit.recourse.source
-    kept = source.problem if isinstance(source, SolvedSource) and missing == "error" else None
-    for k in range(how.replicates):
-        rng = np.random.default_rng([how.random_state, k])
-        rows = rng.integers(0, len(people), len(people))
-        others = rows if same else rng.integers(0, len(scm.reference_), len(scm.reference_))
-        try:
-            with collecting(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                drawn = people.iloc[rows].reset_index(drop=True)
-                learned = drawn if scm.reference_ is people else scm.reference_.iloc[others].reset_index(drop=True)
-                again = StructuralCausalModel(
-                    scm.graph, mechanisms=scm.mechanisms, default=scm.default, categorical=scm.categorical
-                ).fit(learned)
-                model = classifier(rng, rows)
-                # Most of a problem stays as it is, and making it takes longer than solving some hundred people.
-                trained = None if model is made.classifier else model
-                problem = None if kept is None else kept.relearned(again, trained, drawn)
-                if problem is None:
-                    problem = RecourseProblem.of(model, drawn, **declared | {"scm": again, "reference": reference})
-                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=missing, progress=False))
-        except EquieffortError as error:
-            yield error
+        return train
 
 
 def _readings(audit: Audit, table: RecourseTable) -> dict[Key, float]:

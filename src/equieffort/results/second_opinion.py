@@ -14,15 +14,27 @@ import pandas as pd
 from equieffort.data.frames import Column, Encoding, Floats
 from equieffort.errors import EquieffortWarning, ParameterError, listed
 from equieffort.foundations.arguments import check_choice
+from equieffort.foundations.tolerances import REPLAYED
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers import BranchAndBound, Milp, Refusal, Search, Solver, SpatialBranchAndBound, Status
+from equieffort.recourse.solvers import (
+    BranchAndBound,
+    LinearExact,
+    LinearSearch,
+    Milp,
+    Refusal,
+    Search,
+    Solver,
+    SpatialBranchAndBound,
+    Status,
+)
 from equieffort.recourse.solvers.max_actions import prepare
 from equieffort.recourse.solving import solve
 from equieffort.recourse.table import RecourseTable
-from equieffort.replay.actions import CHARGED
 from equieffort.replay.answers import Opinion, Opinions, Outcome
 from equieffort.replay.equations import code_of
+from equieffort.results.grid_opinion import Grid
 from equieffort.results.provenance import CostRecord
+from equieffort.words.choices import refusal_text
 from equieffort.world.cost import BoundCost, Cost, LinearCost, Percentile
 from equieffort.world.schema import Feature, Schema
 from equieffort.world.scm import CumulativeLogit, Curves, Linear, Product, Ratio, StructuralCausalModel, Terms
@@ -32,9 +44,12 @@ from equieffort.world.scm.records import EquationRecord
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
-Oracle = Literal["milp", "branch_and_bound", "spatial", "search"]
+Oracle = Literal[
+    "milp", "branch_and_bound", "linear_exact", "linear_search", "spatial_branch_and_bound", "search", "grid"
+]
 SOLVERS: dict[str, type[Solver]] = {
-    "milp": Milp, "branch_and_bound": BranchAndBound, "spatial": SpatialBranchAndBound, "search": Search,
+    "milp": Milp, "branch_and_bound": BranchAndBound, "linear_exact": LinearExact, "linear_search": LinearSearch,
+    "spatial_branch_and_bound": SpatialBranchAndBound, "search": Search,
 }  # fmt: skip
 ROUNDING = 1e-7
 """Of the cost of an ordinary change: costs that are no further apart are the same."""
@@ -48,14 +63,23 @@ def second_opinion(
     sample: int,
     oracle: Oracle | None,
     random_state: int,
+    grid: Grid,
 ) -> Opinions:
-    """Solve a sample again, evenly over the statuses, with another solver than the audit's."""
+    """Solve a sample again, evenly over the statuses, with another solver than the audit's; or lay a grid over it."""
     if oracle is not None:
         check_choice("oracle", oracle, get_args(Oracle))
     used = audit.provenance.solver.kind
     name = next((name for name, solver in SOLVERS.items() if solver.__name__ == used), used)
+    gap = audit.provenance.solver.settings.get("gap", 0.0)
+    gap = float(gap) if isinstance(gap, int | float) else 0.0
+    if oracle == "grid":
+        if grid.refusal:
+            raise ParameterError(
+                "VERIFY_ORACLE", f"No grid can be laid: {grid.refusal}.", fix="Leave the oracle out, or take another."
+            )
+        return _by_grid(audit, grid, _sampled(audit.recourse, sample, random_state), gap, name)
     if oracle is not None and SOLVERS[oracle].__name__ == used:
-        others = [name for name, solver in SOLVERS.items() if solver.__name__ != used]
+        others = [*(name for name, solver in SOLVERS.items() if solver.__name__ != used), "grid"]
         raise ParameterError(
             "VERIFY_ORACLE", f"The audit itself was solved by {name}.", fix=f"Choose another: {listed(others)}."
         )
@@ -65,14 +89,23 @@ def second_opinion(
         problem = rebuilt(audit, classifier, frame, model_features)
         solver = _fitting(problem, oracle, used)
         rows = _sampled(audit.recourse, sample, random_state)
+        if oracle is None and isinstance(solver, Search) and not grid.refusal:
+            return _by_grid(audit, grid, rows, gap, name)
         part = solve(problem, frame.iloc[rows].set_axis(rows), solver=solver, missing="drop", progress=False)
-    gap = audit.provenance.solver.settings.get("gap", 0.0)
-    room = max(float(gap) if isinstance(gap, int | float) else 0.0, solver.gap, CHARGED)
+    room = max(gap, solver.gap, REPLAYED)
     unit = ROUNDING * problem.scaled.cost_unit
     places = {row: at for at, row in enumerate(part.index.tolist())}
     found = [_opinion(audit.recourse, row, part, places[row], room, unit) for row in rows.tolist() if row in places]
     by = next(known for known, kind in SOLVERS.items() if isinstance(solver, kind))
     return Opinions(by, name, tuple(found))
+
+
+def _by_grid(audit: Audit, grid: Grid, rows: npt.NDArray[np.intp], gap: float, name: str) -> Opinions:
+    """What a grid says of these people; costs that differ by no more than rounding are the same."""
+    table, room = audit.recourse, max(gap, REPLAYED)
+    costs = table.cost[np.isfinite(table.cost)]
+    unit = ROUNDING * (float(np.median(costs)) if len(costs) else 1.0)
+    return Opinions("grid", name, tuple(grid.opinion(table, row, room, unit) for row in rows.tolist()))
 
 
 def _sampled(table: RecourseTable, sample: int, random_state: int) -> npt.NDArray[np.intp]:
@@ -94,7 +127,7 @@ def _fitting(problem: RecourseProblem, oracle: Oracle | None, used: str) -> Solv
         answer = prepare(solver, problem.scaled)
         if not isinstance(answer, Refusal):
             return solver
-        refusals.append(f"{name}: {answer.reason}")
+        refusals.append(f"{name}: {refusal_text(answer)}")
     raise ParameterError(
         "VERIFY_ORACLE",
         f"The sample cannot be solved again: {'; '.join(one.rstrip('.') for one in refusals)}.",
@@ -148,11 +181,13 @@ def rebuilt(
     }
     scm = StructuralCausalModel(made.graph, mechanisms=equations)
     schema = _with_declared(source.schema, source.encoding)
-    whole = frame[list(source.encoding.names)].notna().all(axis=1)
-    scm = scm.fitted_before(source.encoding, frame[whole])
+    joined = schema.spread.join(frame)
+    whole = joined[list(source.encoding.names)].notna().all(axis=1)
+    scm = scm.fitted_before(source.encoding, joined[whole])
+    # Of the people audited those who lack a value know levels too.
     return RecourseProblem.of(
         classifier, frame, schema=schema, scm=scm, model_features=model_features, cost=cost, margin=made.margin,
-        missing="drop",
+        missing="model",
     )  # fmt: skip
 
 

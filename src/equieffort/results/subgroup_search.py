@@ -225,7 +225,7 @@ def search_subgroups(
     check_whole("fewest_certified", fewest_certified, fewest)
     groups = table.groups
     names = None if features is None else _features(table, features)
-    pairs = _pairs(groups, group)
+    pairs = groups.versus(group)
     coded = code_features(table.data, int(levels), names=names, without=groups.columns, cuts=bool(cuts))
     formed = len(pairs) * subgroups_formed(coded.features, int(conditions))
     if formed > MOST_SUBGROUPS:
@@ -261,21 +261,6 @@ def _features(table: RecourseTable, features: Any) -> tuple[str, ...]:
                 "PARAMETER", f"features: {name!r} {what}. {hint}".rstrip(), fix=f"Choose from {listed(free, 20)}."
             )
     return names
-
-
-def _pairs(groups: Groups, group: str | None) -> list[Versus]:
-    """All comparisons but those of people whose group is not known, or those of one group."""
-    pairs = [one for one in groups.pairs if one.role != "unknown"]
-    if group is None:
-        return pairs
-    compared = list(dict.fromkeys(groups.labels[one.group] for one in pairs))
-    if group not in compared:
-        raise ParameterError(
-            "PARAMETER",
-            f"group is {group!r}, which is not compared with another.",
-            fix=f"Choose from {', '.join(map(repr, compared))}.",
-        )
-    return [one for one in pairs if groups.labels[one.group] == group]
 
 
 def _whole(

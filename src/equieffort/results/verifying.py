@@ -9,26 +9,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, Encoding, Floats, join_sensitive, read_frame, require_columns
+from equieffort.data.frames import Bools, Floats, join_sensitive, read_frame, require_columns
 from equieffort.data.output import Other, Output, Pandas, as_output
-from equieffort.data.stored import as_stored
 from equieffort.errors import AuditFileError, DataError, Setting, label, many, sentence
 from equieffort.foundations.arguments import check_whole
 from equieffort.foundations.shown import Shown, Told
 from equieffort.models.classifiers import Decision
 from equieffort.recourse.status import Status
 from equieffort.recourse.table import RecourseTable
-from equieffort.replay.actions import Actions, Check, World
+from equieffort.replay.actions import Actions, Check, SavedProblem
 from equieffort.replay.answers import Failure, Opinions
 from equieffort.replay.equations import SavedEquation
 from equieffort.replay.prices import SavedPrices
+from equieffort.results.grid_opinion import Grid, after_actions
+from equieffort.results.kept_curve import differing
 from equieffort.results.provenance import CostRecord, Provenance
 from equieffort.results.second_opinion import Oracle, second_opinion
 from equieffort.words.verifying import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 CHUNK = 50_000
 """So many people are followed together, to keep memory small."""
+OF_ACTIONS = tuple(check for check in Check if check not in (Check.REFUSED, Check.APPROVED, Check.CURVE))
 COST = "the cost"
 """What cannot be re-checked where prices are code."""
 
@@ -59,7 +61,7 @@ class Verification(Shown):
     status: npt.NDArray[np.int8]
     failures: tuple[Failure, ...]
     checked: Mapping[str, int]
-    """Of how many people, or actions, each check was asked."""
+    """Of how many people, or actions, each check was asked: of equations only where none that moved them is code."""
     unchecked: Mapping[str, tuple[int, ...]]
     """By node whose equation is code, or "the cost": the positions of people of whom it could not be asked."""
     margin: float = 0.0
@@ -69,8 +71,13 @@ class Verification(Shown):
 
     @property
     def holds(self) -> bool:
-        """Whether nothing that was checked fails, and no other solver contradicts."""
+        """Whether nothing that was checked fails, and no other solver contradicts; see also `n_not_rechecked`."""
         return not self.failures and not (self.opinions is not None and self.opinions.contradicted)
+
+    @property
+    def n_not_rechecked(self) -> int:
+        """Of how many people something could not be checked: an equation that moved them, or the cost, is code."""
+        return len(set().union(*self.unchecked.values()))
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
@@ -122,6 +129,7 @@ class Verification(Shown):
             "holds": self.holds,
             "counts": self.counts,
             "checked": dict(self.checked),
+            "not_rechecked": self.n_not_rechecked,
             "unchecked": {what: len(rows) for what, rows in self.unchecked.items()},
             "failures": [as_data(one) for one in self.failures],
             "oracle": None if self.opinions is None else as_data(self.opinions),
@@ -133,7 +141,7 @@ class Verification(Shown):
     @property
     def _title(self) -> str:
         contradicted = 0 if self.opinions is None else len(self.opinions.contradicted)
-        return title_text(len(self.status), len(self.failures), contradicted)
+        return title_text(len(self.status), len(self.failures), contradicted, self.n_not_rechecked)
 
     @property
     def _lines(self) -> list[str]:
@@ -162,11 +170,14 @@ def verify(
     """Check every action and every decision of an audit again; see `Audit.verify`."""
     check_whole("sample", sample, least=0)
     table, schema = audit.recourse, audit.recourse.source.schema
-    frame = _same_people(table, join_sensitive(read_frame(X, names=model_features), sensitive_features,
+    whole = _same_people(table, join_sensitive(read_frame(X, names=model_features), sensitive_features,
                                                schema.sensitive_columns))  # fmt: skip
-    decision = Decision.of(classifier, schema.favourable, frame, model_features, schema.threshold)
-    world = _world(audit.provenance, table, frame)
-    _check_facts(table, world, frame)
+    frame = schema.spread.join(whole)
+    decision = Decision.of(
+        classifier, schema.favourable, frame, model_features, schema.threshold, schema.spread, dict(whole.dtypes)
+    )
+    problem = _saved_problem(audit.provenance, table)
+    _check_facts(table, problem, frame)
     failures = list(_decided(table, decision, frame))
     checked: Counter[str] = Counter({Check.REFUSED: int(table.is_unfavourable.sum())})
     checked[Check.APPROVED] = len(table) - checked[Check.REFUSED]
@@ -175,13 +186,21 @@ def verify(
         for start in range(0, len(one), CHUNK):
             rows = start + np.flatnonzero(one.has_action[start : start + CHUNK])
             if len(rows):
-                failures += _replayed(world, decision, one, frame, rows, way, unchecked)
-                checked.update({check: len(rows) for check in list(Check)[2:]})
-    if world.prices.is_code:
+                found, followed = _replayed(problem, decision, one, frame, rows, way, unchecked)
+                failures += found
+                checked.update({check: len(rows) for check in OF_ACTIONS} | {Check.EQUATIONS: followed})
+    if audit.inputs is None:
+        failures += [
+            Failure(table.index[row], Status(table.status[row]).text, Check.CURVE, what)
+            for row, what in differing(audit)
+        ]
+    if problem.prices.is_code:
         unchecked[COST] = set(np.flatnonzero(table.has_action).tolist())
+        checked[Check.COST] = 0
     opinions = None
     if sample:
-        opinions = second_opinion(audit, classifier, frame, model_features, sample, oracle, random_state)
+        grid = Grid(problem, decision, frame)
+        opinions = second_opinion(audit, classifier, whole, model_features, sample, oracle, random_state, grid)
     return Verification(
         table.index,
         table.status,
@@ -193,10 +212,10 @@ def verify(
     )
 
 
-def _world(made: Provenance, table: RecourseTable, frame: pd.DataFrame) -> World:
+def _saved_problem(made: Provenance, table: RecourseTable) -> SavedProblem:
     source, cost = table.source, made.cost
     gap = made.solver.settings.get("gap", 0.0)
-    return World(
+    return SavedProblem(
         source.encoding.typed(source.data),
         source.schema,
         made.graph,
@@ -234,23 +253,27 @@ def _same_people(table: RecourseTable, frame: pd.DataFrame) -> pd.DataFrame:
     raise _other_data(f"The data have {len(frame):,} rows and {whom}; {many(len(index), 'person', 'people')} audited.")
 
 
-def _check_facts(table: RecourseTable, world: World, frame: pd.DataFrame) -> None:
+def _check_facts(table: RecourseTable, problem: SavedProblem, frame: pd.DataFrame) -> None:
     """Refuse other people than those audited: nothing about the audit would follow from them."""
-    require_columns(frame, world.encoding.names, why=("The audit uses a column, but ", Setting("the table")))
-    for k, column in enumerate(world.encoding.columns):
+    require_columns(frame, problem.encoding.names, why=("The audit uses a column, but ", Setting("the table")))
+    for k, column in enumerate(problem.encoding.columns):
         try:
             given = column.encode(frame[column.name])
         except DataError as error:
             raise _other_data(error.what) from error
-        saved = world.reference[:, k]
+        saved = problem.reference[:, k]
         differs = ~((given == saved) | (np.isnan(given) & np.isnan(saved)))
         if differs.any():
             row = int(differs.argmax())
             there, here = (column.decode(values[row : row + 1])[0] for values in (given, saved))
             raise _other_data(
-                f"{column.name!r} of {label(table.index[row])} is {label(there)} in the data and {label(here)} in the "
+                f"{column.name!r} of {label(table.index[row])} is {_cell(there)} in the data and {_cell(here)} in the "
                 f"audit; {many(int(differs.sum()), 'person differs', 'people differ')} in this column."
             )
+
+
+def _cell(value: Any) -> str:
+    return "empty" if pd.isna(value) else label(value)
 
 
 def _other_data(what: str) -> DataError:
@@ -269,12 +292,18 @@ def _decided(table: RecourseTable, decision: Decision, frame: pd.DataFrame) -> I
 
 
 def _replayed(
-    world: World, decision: Decision, table: RecourseTable, frame: pd.DataFrame, rows: npt.NDArray[np.intp], way: int,
+    problem: SavedProblem,
+    decision: Decision,
+    table: RecourseTable,
+    frame: pd.DataFrame,
+    rows: npt.NDArray[np.intp],
+    way: int,
     unchecked: dict[str, set[int]],
-) -> list[Failure]:  # fmt: skip
-    """What does not hold of some people's actions; whom an equation of code moved is noted."""
-    actions = _actions(world, table, rows)
+) -> tuple[list[Failure], int]:
+    """What does not hold of some people's actions, and how many no equation of code moved; whom one did is noted."""
+    actions = _actions(table, rows)
     found: list[Failure] = []
+    coded = np.zeros(len(rows), dtype=bool)
 
     def note(check: Check, subject: str, who: Bools, said: Floats | None = None, is_: Floats | None = None) -> None:
         for at in np.flatnonzero(who).tolist():
@@ -283,9 +312,10 @@ def _replayed(
             found.append(Failure(table.index[row], Status(table.status[row]).text, check, subject, there, here, way))
 
     try:
-        for node, who in world.code(actions).items():
+        for node, who in problem.code(actions).items():
             unchecked.setdefault(node, set()).update(rows[who].tolist())
-        for fault in world.faults(actions):
+            coded |= who
+        for fault in problem.faults(actions):
             note(fault.check, fault.subject, fault.who, fault.said, fault.found)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
         raise AuditFileError(
@@ -293,12 +323,12 @@ def _replayed(
             f"An equation or a price in the audit file cannot be evaluated: {type(error).__name__}: {sentence(error)}",
             fix="Save the audit again; a file that was changed after it was saved looks like this.",
         ) from error
-    after = _after(world.encoding, decision, frame.iloc[rows], actions)
+    after = after_actions(problem.encoding, decision, frame.iloc[rows], actions)
     note(Check.FLIPS, "", ~decision.is_favourable(after))
-    return found
+    return found, int((~coded).sum())
 
 
-def _actions(world: World, table: RecourseTable, rows: npt.NDArray[np.intp]) -> Actions:
+def _actions(table: RecourseTable, rows: npt.NDArray[np.intp]) -> Actions:
     source, acts = table.source, list(table.acts)
     facts, moved = source.facts(rows), source.moved(table, rows)
     picked, values, parts = np.zeros(facts.shape, dtype=bool), facts.copy(), np.zeros(facts.shape)
@@ -319,14 +349,3 @@ def _actions(world: World, table: RecourseTable, rows: npt.NDArray[np.intp]) -> 
         table.vanishing[rows],
         groups,
     )
-
-
-def _after(encoding: Encoding, decision: Decision, before: pd.DataFrame, actions: Actions) -> pd.DataFrame:
-    """People as the model would see them after their actions; columns that nobody moves stay as they are."""
-    after = before[list(decision.features)].copy(deep=False)
-    for name in decision.features:
-        k = encoding.position(name)
-        if not np.array_equal(actions.moved[:, k], actions.facts[:, k], equal_nan=True):
-            values = replace(encoding.columns[k], dtype=None).decode(actions.moved[:, k])
-            after[name] = as_stored(values, before[name].dtype, encoding.columns[k].levels)
-    return after

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.measures import MEASURES
 from equieffort.effort.neighbours import Nearest, NearestK
 from equieffort.errors import many
 from equieffort.models import fidelity
@@ -18,10 +20,14 @@ from equieffort.results.explanation import assumed_text
 from equieffort.results.inputs import AuditInputs
 from equieffort.results.provenance import SolverUsed
 from equieffort.results.resampling import Resampling
-from equieffort.spec.runs import Prepared, placed_solver, reason_in
+from equieffort.results.streaming import Looked
+from equieffort.spec.notions import refuse_treatments
+from equieffort.spec.runs import Prepared, placed_problem
 from equieffort.spec.solving import solver_words
 from equieffort.spec.validate_data import refuse_truth
+from equieffort.words.choices import choice_text
 from equieffort.words.durations import roughly
+from equieffort.words.equations import one_line
 from equieffort.words.problems import spec_words
 from equieffort.world.groups import Groups, group_name
 from equieffort.world.labels import labels_of
@@ -45,7 +51,8 @@ class Leaving:
 class Estimate:
     """How much work an audit would be."""
 
-    rows: int
+    audited: int
+    """How many people the audit is about: those of the table who do not leave it."""
     unfavourable: dict[str, int]
     """How many people are to be solved, by group."""
     intervention_sets: int
@@ -68,11 +75,21 @@ class Estimate:
     """How many people were solved to estimate how long all take."""
     seconds: float | None = None
     """About how long solving takes on this machine; None where nobody is refused."""
+    looked_at: int = 0
+    """Of how many people the refused were counted, and taken for all; 0 where it is everybody."""
+    too_few: tuple[tuple[str, str], ...] = ()
+    """Comparisons that too few refused people leave open, whatever is found: a group and whom it is compared with."""
+    min_people: int = 0
+    """How many refused people each group needs."""
 
     def __str__(self) -> str:
         people = sum(self.unfavourable.values())
         groups = ", ".join(f"{group_name(label, self.columns)}: {n:,}" for label, n in self.unfavourable.items())
-        lines = [f"{many(self.rows, 'row', 'rows')}, {people:,} refused ({groups})."]
+        lines = [f"{many(self.audited, 'person', 'people')}, {people:,} refused ({groups})."]
+        if self.looked_at:
+            lines.append(f"Refused are counted among {self.looked_at:,} people, evenly spaced, and taken for all.")
+        lines += [alike] if (alike := self._all_alike(people)) else []
+        lines += [self._few()] if self.too_few and people else []
         lines += [self._missing()] if self.missing else []
         if self.intervention_sets:
             lines.append(
@@ -90,6 +107,26 @@ class Estimate:
                 f"{roughly(self.seconds)} on this machine; people who are hard to solve may take longer."
             )
         return "\n".join(lines)
+
+    def _all_alike(self, refused: int) -> str:
+        """Where the model decides alike of everybody."""
+        if not refused:
+            return "Nobody is refused, so there is no effort to compare: the audit would be inconclusive."
+        if refused < self.audited or refused == 1:
+            return ""
+        if self.surrogate is None:
+            return "Everybody is refused: check that outcome.favourable names the right decision."
+        return (
+            "The surrogate refuses everybody: nothing that the audit says of it tells apart whom the record refuses "
+            "and whom it approves."
+        )
+
+    def _few(self) -> str:
+        pairs = (" against ".join(group_name(label, self.columns) for label in pair) for pair in self.too_few)
+        return (
+            f"Too few are refused to judge {', '.join(pairs)}: each group needs at least {self.min_people:,} with a "
+            "route to approval, so the audit would be inconclusive there."
+        )
 
     def _missing(self) -> str:
         groups = ", ".join(
@@ -110,7 +147,7 @@ def estimate(prepared: Prepared, *, again: Resampling | None = None, notions: bo
     `again` and `notions` are what the audit was asked for besides.
     """
     spec, started = prepared.spec, perf_counter()
-    with spec_words(), placed_solver(spec):
+    with spec_words(), placed_problem(spec):
         inputs = AuditInputs.of(
             prepared.classifier, prepared.people, solver=spec.solver, subgroups=spec.subgroups, **prepared.arguments
         )
@@ -119,10 +156,14 @@ def estimate(prepared: Prepared, *, again: Resampling | None = None, notions: bo
         near = spec.neighbourhood
         if isinstance(near, Nearest | NearestK):
             near.distance.bind(people.frame, problem.encoding, problem.schema)
+        if spec.matching is not None:
+            spec.matching.check(people.frame, problem.encoding, problem.schema)
         if again is not None:
             again.check(prepared.classifier)
         if notions and (truth := prepared.truth_of(people.frame.index)) is not None:
             refuse_truth(spec, truth)
+        if notions:
+            refuse_treatments(spec, problem, people.frame)
         checked = perf_counter() - started
         tried, seconds = _timed(inputs, np.flatnonzero(refused))
     groups = people.groups
@@ -134,19 +175,54 @@ def estimate(prepared: Prepared, *, again: Resampling | None = None, notions: bo
         surrogate = replace(surrogate, columns=groups.columns).among(judged)
     times = 1 if again is None else 1 + again.replicates
     return Estimate(
-        len(inputs.table),
+        len(people.frame),
         dict(zip(groups.labels, counts, strict=True)),
         inputs.choice.prepared.subproblems,
         inputs.choice.solver,
-        reason_in(spec, inputs.choice.reason),
+        choice_text(inputs.choice.grounds, "spec"),
         surrogate,
-        tuple(prepared.scm.equations()),
+        tuple(one_line(record, labels_of(groups.columns)) for record in prepared.scm.equation_records()),
         problem.schema.assumed,
         problem.schema.zero_one,
         groups.columns,
         _leaving(prepared, groups),
         tried,
         None if seconds is None else checked + seconds * times,
+        too_few=_too_few(groups, counts, spec.criteria),
+        min_people=spec.criteria.min_people,
+    )
+
+
+def _too_few(groups: Groups, refused: list[int], criteria: Criteria) -> tuple[tuple[str, str], ...]:
+    """Judged comparisons with fewer refused people on a side than a verdict about the refused needs."""
+    if any(getattr(MEASURES.get(name), "basis", "people") == "people" for name in criteria.judged):
+        return ()
+    judged = (one for one in groups.pairs if one.group in groups.protected)
+    sides = ((one, refused[one.group], sum(refused[k] for k in one.others)) for one in judged)
+    return tuple((groups.labels[one.group], one.against) for one, *both in sides if min(both) < criteria.min_people)
+
+
+def estimate_of(looked: Looked, checked: float, workers: int) -> Estimate:
+    """What the audit of people in files would be, from those who were looked at in its first pass."""
+    inputs, n = looked.inputs, len(looked.files)
+    people, problem = inputs.people, inputs.problem
+    refused = ~problem.decision.is_favourable(people.frame)
+    tried, seconds = _timed(inputs, np.flatnonzero(refused))
+    groups, times = people.groups, n / len(people.frame)
+    counts = np.rint(np.bincount(groups.codes[refused], minlength=len(groups.labels)) * times).astype(int).tolist()
+    return Estimate(
+        n,
+        dict(zip(groups.labels, counts, strict=True)),
+        inputs.choice.prepared.subproblems,
+        inputs.choice.solver,
+        choice_text(inputs.choice.grounds, "spec"),
+        equations=tuple(one_line(record, labels_of(groups.columns)) for record in problem.scm.equation_records()),
+        assumed=problem.schema.assumed,
+        zero_one=problem.schema.zero_one,
+        columns=groups.columns,
+        tried=tried,
+        seconds=None if seconds is None else checked + seconds * times / workers,
+        looked_at=len(people.frame) if times > 1 else 0,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from equieffort.data.frames import KINDS
 from equieffort.effort.measures import JUDGED
 from equieffort.models.surrogate import SURROGATES
-from equieffort.spec.forms import DEFAULT, EQUATION, SOLVER
+from equieffort.spec.forms import DEFAULT, EQUATION, MATCHING, SOLVER, TREATMENT
 from equieffort.spec.kinds import Chosen, Either, End, Flag, ListOf, Number, OrNone, RowOf, Text, Value
 from equieffort.spec.sections import REQUIRED, Key, MapOf, Section
 
@@ -338,6 +338,15 @@ LABELS = Section(
         ),
     }
 )
+NOTIONS = Section(
+    {
+        "equality_of_effort": Key(
+            MapOf(TREATMENT, "a table of columns, each a table", least=1),
+            "Columns that Huang's equality of effort sets for everybody, each with what is asked of it: `{amount: "
+            "{gammas: [0.5, 0.8], direction: down}}`, or `{amount: {}}`. Left out, every actionable number.",
+        )
+    }
+)
 REPORT = Section(
     {
         "suppress_below": Key(
@@ -354,6 +363,20 @@ LETTERS = Section(
         "review": Key(
             Text(named="how to ask for a review"),
             "How to ask for a review, in your own words; empty lines part paragraphs. Left out, a neutral sentence.",
+        ),
+    }
+)
+
+WORK = Section(
+    {
+        "jobs": Key(
+            Number(low=-1, whole=True),
+            "So many processes on this machine solve people; -1 is one a processor. `--jobs` goes before it.",
+        ),
+        "dask": Key(
+            Text(named="the address of a Dask scheduler"),
+            "A Dask cluster solves people: `tcp://host:8786`, or `local:2` for two processes on this machine. `--dask` "
+            "goes before it.",
         ),
     }
 )
@@ -396,11 +419,21 @@ SPEC = Section(
         ),
         "cost": Key(COST, "How effort is measured."),
         "neighbourhood": Key(NEIGHBOURHOOD, "Who counts as alike; left out, everybody does."),
+        "matching": Key(
+            MATCHING,
+            "Match refused people of the groups compared with refused people like them, and show in the report what "
+            "that leaves of the difference in effort.",
+        ),
         "rules": Key(
             ListOf(Either((Text(named="a rule"), RULE)), "a list of rules"),
             'What must hold between features after every action: a rule such as "if employed = 0 then tenure = 0", '
             "`{sum: {rent: 1, income: -0.5}, upper: 0}`, `{cause: education, effect: age, per_unit: 1}` (when one "
             "rises so must the other), or `{feature: job, forbidden: [[retired, student]]}` (null is any level).",
+        ),
+        "alternatives": Key(
+            Number(low=1, whole=True),
+            "Keep so many ways of each refused person, which change different features. `--alternatives` wins.",
+            1,
         ),
         "max_actions": Key(
             Number(low=1, whole=True),
@@ -413,9 +446,11 @@ SPEC = Section(
         "criteria": Key(CRITERIA, "What counts as equal."),
         "surrogate": Key(SURROGATE, "What a surrogate must reach."),
         "solver": Key(SOLVER, "Who looks for the cheapest actions, and how long.", "auto"),
+        "work": Key(WORK, "Who does the work. Results are the same to the bit, whoever does."),
         "labels": Key(
             LABELS, "What people call groups, features and levels in all they read; files of data keep the names."
         ),
+        "notions": Key(NOTIONS, "What neighbouring notions are asked (`audit --notions`)."),
         "report": Key(REPORT, "What a report shows."),
         "letters": Key(LETTERS, "What letters to refused people say (`equieffort explain FILE --all -o FOLDER`)."),
         "random_state": Key(

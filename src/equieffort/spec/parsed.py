@@ -12,8 +12,10 @@ import pandas as pd
 
 from equieffort.data.inputs import DataSource
 from equieffort.effort.criteria import Criteria
+from equieffort.effort.matching import Matching
 from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import EquieffortError
+from equieffort.notions.huang import Treatment
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.results.provenance import LetterTexts
 from equieffort.spec.nodes import Node, SpecError
@@ -92,6 +94,8 @@ class Spec:
     """The column of what truly became of people."""
     causes: tuple[str, ...] | None = None
     """Features that are causes of it."""
+    treatments: tuple[Treatment, ...] | None = None
+    """What Huang's equality of effort sets."""
     schema: Schema
     features: list[str]
     """The columns that a model trained here may see."""
@@ -100,6 +104,8 @@ class Spec:
     """Nodes of the graph that no edge mentions."""
     cost: Cost
     neighbourhood: Neighbourhood
+    matching: Matching | None
+    """How the report matches people."""
     criteria: Criteria
     subgroups: dict[str, str]
     mechanisms: dict[str, Any] = field(default_factory=dict)
@@ -117,6 +123,12 @@ class Spec:
     letters: LetterTexts = field(default_factory=LetterTexts)
     wanted: Any = None
     """The decisions people want as the spec declared them, once a surrogate has another word for them."""
+    alternatives: int = 1
+    """So many ways of each refused person are kept."""
+    jobs: int | None = None
+    """So many processes solve people."""
+    dask: str | None = None
+    """The cluster that does."""
     path: Path | None = None
     text: str = ""
     """The spec as it was written."""
@@ -125,6 +137,12 @@ class Spec:
     def declared_favourable(self) -> Any:
         """The decisions people want, in the words of the record."""
         return self.schema.favourable if self.wanted is None else self.wanted
+
+    @property
+    def knows_all_levels(self) -> bool:
+        """Whether the people audited have every level that anything knows: a saved model, or what is learned from other
+        tables, may know more."""
+        return self.model.train is not None and self.model.data is None and self.equations_data is None
 
     def people(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table without what was decided and what became of people: no model and no equation may see it."""

@@ -58,6 +58,7 @@ def read_schema(given: Parsed) -> Schema:
         one_hot=spread.categories,
         max_actions=given["max_actions"],
         labels=_labels(given),
+        unused=tuple(name for name in given["features"] if name not in used),
     )
 
 

@@ -15,14 +15,17 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from equieffort.data.inputs import DataSource
 from equieffort.data.regular import read_regular
 from equieffort.effort.criteria import RULES, Criteria
 from equieffort.effort.inference import ADJUSTMENTS
+from equieffort.effort.matching import Matching
+from equieffort.effort.matching.methods import METHODS
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
 from equieffort.errors import EquieffortError, closest, listed, sentence
 from equieffort.foundations.arguments import check_path
@@ -34,6 +37,8 @@ from equieffort.spec.nodes import MOST_CHARACTERS, SpecError, Table, read_nodes
 from equieffort.spec.parsed import ModelSource, Parsed, Spec, again, placed
 from equieffort.spec.people import BACK_QUOTES, read_schema
 from equieffort.spec.solving import read_solver
+from equieffort.spec.spelled import spelled_columns
+from equieffort.spec.treatments import read_treatments
 from equieffort.world.cost import Cost, Percentile, WeightedL1
 from equieffort.world.distances import Euclidean, Manhattan
 from equieffort.world.rules import parse_rule
@@ -100,9 +105,12 @@ def parse_spec(text: str, *, folder: str | PathLike[str] = Path(), path: Path | 
 def _build(given: Parsed, text: str, path: Path | None) -> Spec:
     schema = read_schema(given)
     causes = read_causes(given)
-    data = _data(given)
+    subgroups, outcome = _subgroups(given), given["outcome"]
+    decisions = (outcome["column"], outcome["truth"], given["model"]["label"])
+    data = _data(given, spelled_columns(schema, decisions, subgroups))
     model = _model(given, data)
-    _check_columns(given, schema, data.id, causes.nodes + [name for edge in causes.edges for name in edge])
+    nodes = causes.nodes + [name for edge in causes.edges for name in edge]
+    _check_columns(given, schema, data.id, nodes)
     told = given["criteria"]
     criteria = told | {"rule": RULES[told["rule"]](), "adjust": ADJUSTMENTS[told["adjust"]]()}
     return Spec(
@@ -111,6 +119,7 @@ def _build(given: Parsed, text: str, path: Path | None) -> Spec:
         label=given["outcome"]["column"],
         truth=given["outcome"]["truth"],
         causes=_causes(given, schema),
+        treatments=read_treatments(given, schema, nodes),
         schema=schema,
         features=_features(given, schema),
         edges=causes.edges,
@@ -121,21 +130,37 @@ def _build(given: Parsed, text: str, path: Path | None) -> Spec:
         solver=read_solver(given),
         cost=_cost(given),
         neighbourhood=_neighbourhood(given),
+        matching=_matching(given),
         criteria=Criteria(**criteria),
-        subgroups=_subgroups(given),
+        subgroups=subgroups,
         random_state=given["random_state"],
         min_agreement=given["surrogate"]["min_agreement"],
         min_refusal_recall=given["surrogate"]["min_refusal_recall"],
         title=given["title"],
         suppress_below=given["report"]["suppress_below"],
         letters=LetterTexts(**{key: text or "" for key, text in given["letters"].items()}),
+        alternatives=given["alternatives"],
+        jobs=_jobs(given),
+        dask=given["work"]["dask"],
         path=path,
         text=text,
     )
 
 
-def _data(given: Parsed) -> DataSource:
-    source = DataSource(**given["data"] | {"path": given.folder / given["data"]["path"]})
+def _jobs(given: Parsed) -> int | None:
+    """How many processes, or none."""
+    jobs: int | None = given["work"]["jobs"]
+    if jobs == 0:
+        raise given.refuse("work.jobs", "is 0, and nobody would work.", "Write a number of processes, or -1.")
+    if jobs is not None and given["work"]["dask"] is not None:
+        raise given.refuse(
+            "work", "names both jobs and dask, and each says who does the work.", "Leave one of them out."
+        )
+    return jobs
+
+
+def _data(given: Parsed, spelled: frozenset[str]) -> DataSource:
+    source = DataSource(**given["data"] | {"path": given.folder / given["data"]["path"], "spelled": spelled})
     _check_reading(given, "data", source)
     return source
 
@@ -287,6 +312,19 @@ def _neighbourhood(given: Parsed) -> Neighbourhood:
         return Everyone()
     distance = (Manhattan if said["distance"] == "l1" else Euclidean)(said["features"])
     return Nearest(said["quantile"], distance) if said["k"] is None else NearestK(said["k"], distance)
+
+
+def _matching(given: Parsed) -> Matching | None:
+    said = given["matching"]
+    if said is None:
+        return None
+    kind: type[Any] = METHODS[said["kind"]]
+    own = dict(said)
+    features, distance, _ = own.pop("features"), own.pop("distance", "l1"), own.pop("kind")
+    own["cuts"] = {name: tuple(points) for name, points in (own.get("cuts") or {}).items()}
+    with placed(given.find("matching"), "matching"):
+        method = kind(**{key: value for key, value in own.items() if key in {one.name for one in fields(kind)}})
+        return Matching(method, features) if distance == "l1" else Matching(method, distance=Euclidean(features))
 
 
 def _subgroups(given: Parsed) -> dict[str, str]:

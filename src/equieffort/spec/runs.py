@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import percent
@@ -18,11 +21,15 @@ from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.progress import Watched, watcher
 from equieffort.models import fidelity
 from equieffort.models.classifiers import known_features
-from equieffort.models.files import load_model
-from equieffort.models.surrogate import Surrogate, recorded_decisions
+from equieffort.models.files.kept import Kept
+from equieffort.models.files.loaders import read_model
+from equieffort.models.surrogate import Surrogate, compared, recorded_decisions
+from equieffort.recourse.checkpoints import Checkpoint
 from equieffort.recourse.solvers import Auto
 from equieffort.recourse.table import RecourseTable
-from equieffort.results.audits import Audit, audit
+from equieffort.results.auditing import audit
+from equieffort.results.audits import Audit
+from equieffort.results.explanation import Recorded
 from equieffort.results.provenance import DataFile, ModelFile
 from equieffort.results.resampling import Equations, Procedure, Resampling
 from equieffort.spec import Spec
@@ -38,13 +45,20 @@ from equieffort.spec.learning import (
     whole,
 )
 from equieffort.spec.nodes import MOST_CHARACTERS
-from equieffort.spec.validate_data import check_table, joined, placed, placed_equations, refuse_truth, said
+from equieffort.spec.validate_data import (
+    check_table,
+    joined,
+    placed,
+    placed_equations,
+    placed_features,
+    placed_labels,
+    said,
+)
 from equieffort.words.problems import reworded, spec_words
 from equieffort.world.giveaways import FIRST
 from equieffort.world.graph import CausalGraph
 from equieffort.world.scm import StructuralCausalModel
 
-CHOSEN = "Chosen in the spec."
 FILL_IN = "FILL_IN"
 """What `equieffort init` writes where only a person can know the answer."""
 
@@ -74,6 +88,16 @@ class Prepared:
     """Tables of their own that the equations and a surrogate were learned from, by their key in the spec."""
     model_file: ModelFile | None = None
     """The saved model."""
+    kept: Kept | None = None
+    """What it says of itself, if it is a surrogate that an earlier audit trained."""
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Of the files and the spec that a run belongs to."""
+        files = {"the data": self.source.sha256, "the spec": hashlib.sha256(self.spec.text.encode()).hexdigest()}
+        if self.model_file is not None:
+            files["the model"] = self.model_file.sha256
+        return files | {key: file.sha256 for key, file in self.learned_from.items()}
 
     @property
     def surrogate(self) -> Surrogate | None:
@@ -89,10 +113,13 @@ class Prepared:
 
     @property
     def measured(self) -> fidelity.Surrogate | None:
-        """How far the surrogate repeats the decisions, if one was trained."""
+        """How far the surrogate repeats the decisions, if one was trained here or by the audit that kept it."""
+        spec = self.spec
+        if self.kept is not None:
+            columns = spec.schema.sensitive_columns
+            return self.kept.held_against(columns, spec.min_agreement, spec.min_refusal_recall)
         if self.surrogate is None:
             return None
-        spec = self.spec
         return self.surrogate.measured(spec.schema.favourable, spec.min_agreement, spec.min_refusal_recall)
 
     def recorded(self, table: RecourseTable) -> fidelity.RecordedDecisions | None:
@@ -100,6 +127,17 @@ class Prepared:
         if self.decisions is None:
             return None
         return recorded_decisions(self.decisions, table.index, table.is_unfavourable, self.spec.declared_favourable)
+
+    @property
+    def to_keep(self) -> Kept | None:
+        """The facts that a surrogate takes along."""
+        measured, spec = self.measured, self.spec
+        if measured is None:
+            return None
+        return Kept.of(
+            measured, spec.schema.sensitive_columns, spec.schema.favourable, spec.declared_favourable,
+            elsewhere=spec.model.data is not None,
+        )  # fmt: skip
 
     @property
     def reference(self) -> pd.DataFrame | None:
@@ -126,9 +164,8 @@ def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = 
     progress = watcher(progress) or silent
     with spec_words(), collecting() as kept:
         progress("reading the data", 0, 1)
-        digest = file_hash(spec.data.path)
-        with placed(spec, "data", "id", code="DATA_MISSING_COLUMN"):
-            table = read_table(spec.data)
+        with placed(spec, "data", "id", code="DATA_MISSING_COLUMN"), placed(spec, "data", "path", code="DATA_FILE"):
+            digest, table = file_hash(spec.data.path), read_table(spec.data)
         source = DataFile(spec.data.path.name, digest, len(table))
         table = joined(spec, table)
         progress("reading the data", 1, 1, f"{len(table):,} rows")
@@ -136,7 +173,7 @@ def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = 
         for name in spec.schema.sensitive_columns:
             warn_similar_labels(table[name])
         everybody = table[list(spec.schema.sensitive_columns)]
-        trained, model_file, decisions = None, None, None
+        trained, model_file, decisions, kept_surrogate = None, None, None, None
         if spec.model.train is not None:
             if spec.data.missing == "drop" and spec.model.data is None:
                 table = decided_people(spec, table)
@@ -148,13 +185,22 @@ def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = 
             )
             classifier = trained.surrogate.classifier
             progress("training the surrogate", 1, 1, f"{percent(trained.surrogate.agreement)} agreement")
-            _tell_perfect(trained.surrogate)
+            tell_perfect(trained.surrogate.measured(trained.favourable, 0, 0))
         else:
             assert spec.model.path is not None
-            model_file = ModelFile(spec.model.path.name, file_hash(spec.model.path), spec.model.trusted)
-            classifier = load_model(
-                spec.model.path, unsafe_load_pickle=unsafe_load_pickle, trusted=list(spec.model.trusted)
-            )
+            with placed(spec, "model", "path", code="MODEL_FILE"):
+                model_file = ModelFile(spec.model.path.name, file_hash(spec.model.path), spec.model.trusted)
+                classifier, kept_surrogate = read_model(
+                    spec.model.path, unsafe_load_pickle=unsafe_load_pickle, trusted=list(spec.model.trusted)
+                )
+            if kept_surrogate is not None:
+                spec = in_its_words(spec, kept_surrogate)
+                if spec.label in table.columns:
+                    # As in the audit that trained it: whoever it could not learn from leaves.
+                    leave = spec.data.missing == "drop" and not kept_surrogate.elsewhere
+                    table = decided_people(spec, table) if leave and table[spec.label].notna().any() else table
+                    decisions = table[spec.label]
+                tell_perfect(kept_surrogate.measured)
         people = spec.people(table)
         scm, equations_file = causal_model(spec, people)
     truth = None if spec.truth is None else favourable_truth(spec, table[spec.truth])
@@ -173,7 +219,16 @@ def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = 
         decisions,
         learned_from,
         model_file,
+        kept_surrogate,
     )
+
+
+def in_its_words(spec: Spec, kept: Kept) -> Spec:
+    """The spec with what a kept surrogate calls the decision people want; the record keeps its own words."""
+    if not kept.is_wanted(spec.schema.favourable):
+        return spec
+    wanted = list(kept.wanted) if len(kept.wanted) > 1 else kept.wanted[0]
+    return replace(spec, schema=replace(spec.schema, favourable=kept.favourable), wanted=wanted)
 
 
 def favourable_truth(spec: Spec, truth: pd.Series) -> pd.Series:
@@ -183,21 +238,12 @@ def favourable_truth(spec: Spec, truth: pd.Series) -> pd.Series:
     return found if truth.notna().all() else found.astype(object).where(truth.notna())
 
 
-def check_truth(prepared: Prepared) -> None:
-    """Refuse, before anybody is solved, what became of people where notions could not be read by it."""
-    spec, truth = prepared.spec, prepared.truth
-    if truth is None:
-        return
-    nodes = [name for edge in spec.edges for name in edge]
-    stays = whole(prepared.people, [*spec.schema.features, *spec.features, *spec.model.features, *nodes])
-    refuse_truth(spec, truth if spec.data.missing == "error" else truth[stays])
-
-
-def _tell_perfect(surrogate: Surrogate) -> None:
-    if surrogate.agreement == 1:
+def tell_perfect(surrogate: fidelity.Surrogate) -> None:
+    """Warn of a surrogate that repeats every decision."""
+    if surrogate.agreement == 1 and surrogate.refusals is not None:
         warn(
             "SURROGATE_PERFECT",
-            f"The surrogate repeats all {surrogate.n:,} decisions, also of people it was not trained on.",
+            f"The surrogate repeats all {surrogate.refusals.n:,} decisions, also of people it was not trained on.",
             fix="Look for a feature that was written down after the decision. If a simple rule decides, all is well.",
         )
 
@@ -216,27 +262,23 @@ def causal_model(spec: Spec, people: pd.DataFrame) -> tuple[StructuralCausalMode
         return scm.fit(learned), file
 
 
-def reason_in(spec: Spec, reason: str) -> str:
-    """Why this solver: chosen in the spec, or what the automatic choice says."""
-    return reason if isinstance(spec.solver, Auto) else CHOSEN
-
-
 @contextmanager
-def placed_solver(spec: Spec) -> Iterator[None]:
-    """A solver that does not fit is refused where the spec names it."""
-    if isinstance(spec.solver, Auto) or not said(spec, "solver"):
-        yield
-        return
-    with (
-        placed(spec, "solver", code="MODEL_NOT_LINEAR", fix="Write solver: auto, or leave it out."),
-        placed(
-            spec,
-            "solver",
-            code="PROBLEM_TOO_MANY_INTERVENTIONS",
-            fix="Write solver: auto, or make some mutable.",
-        ),
-    ):
-        yield
+def placed_problem(spec: Spec) -> Iterator[None]:
+    """A solver that does not fit, and a decision that no model makes, are refused where the spec names them."""
+    with placed(spec, "outcome", "favourable", code="MODEL_LABELS"), placed_labels(spec), placed_features(spec):
+        if isinstance(spec.solver, Auto) or not said(spec, "solver"):
+            yield
+            return
+        with (
+            placed(spec, "solver", code="MODEL_NOT_LINEAR", fix="Write solver: auto, or leave it out."),
+            placed(
+                spec,
+                "solver",
+                code="PROBLEM_TOO_MANY_INTERVENTIONS",
+                fix="Write solver: auto, or make some mutable.",
+            ),
+        ):
+            yield
 
 
 def run_spec(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = False, command: str = "") -> Audit:
@@ -245,21 +287,49 @@ def run_spec(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool =
     Its provenance says in addition how the data, the spec and a surrogate entered; `progress` is told how far the work
     is; `command` is kept as the way to do it again.
     """
-    return run_prepared(
-        prepare(spec, progress=progress, unsafe_load_pickle=unsafe_load_pickle), progress=progress, command=command
-    )
+    ready = prepare(spec, progress=progress, unsafe_load_pickle=unsafe_load_pickle)
+    with working(spec) as workers:
+        return run_prepared(ready, progress=progress, command=command, **workers)
 
 
-def run_prepared(prepared: Prepared, *, progress: Watched = None, command: str = "") -> Audit:
-    """Solve what was prepared."""
+@contextmanager
+def working(spec: Spec, jobs: int | None = None, dask: str | None = None) -> Iterator[dict[str, Any]]:
+    """Who solves people, as `audit` takes it: what is said here, or else in the spec."""
+    if jobs is None and dask is None:
+        jobs, dask = spec.jobs, spec.dask
+    if dask is None:
+        yield {"n_jobs": jobs}
+        return
+    from equieffort.foundations.cluster import dask_executor
+
+    with dask_executor(dask) as executor:
+        yield {"executor": executor}
+
+
+def run_prepared(
+    prepared: Prepared,
+    *,
+    progress: Watched = None,
+    command: str = "",
+    executor: Executor | None = None,
+    n_jobs: int | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Audit:
+    """Solve what was prepared; who does it and what is kept meanwhile are as `audit` takes them."""
     spec = prepared.spec
-    with spec_words(), placed_solver(spec):
+    with spec_words(), placed_problem(spec):
         done = audit(
             prepared.classifier, prepared.people, solver=spec.solver, neighbourhood=spec.neighbourhood,
-            criteria=spec.criteria, subgroups=spec.subgroups, progress=progress, **prepared.arguments,
+            matching=spec.matching, criteria=spec.criteria, subgroups=spec.subgroups, progress=progress,
+            executor=executor, n_jobs=n_jobs, checkpoint=checkpoint, **prepared.arguments,
         )  # fmt: skip
     _check_unchanged(prepared)
     people, solver = done.recourse, done.provenance.solver
+    recorded = prepared.recorded(people)
+    with collecting() as told_of_it:
+        surrogate = prepared.measured
+        if prepared.kept is not None and surrogate is not None:
+            surrogate = held_to_the_record(surrogate, people, recorded)
     provenance = replace(
         done.provenance,
         title=spec.title,
@@ -269,18 +339,55 @@ def run_prepared(prepared: Prepared, *, progress: Watched = None, command: str =
         letters=spec.letters,
         random_state=spec.random_state,
         command=command,
-        solver=replace(solver, reason=reason_in(spec, solver.reason)),
+        solver=replace(solver, audience="spec"),
         learned_from=prepared.learned_from,
         model=prepared.model_file,
-        surrogate=prepared.measured,
-        recorded=prepared.recorded(people),
+        surrogate=surrogate,
+        recorded=recorded,
     )
-    every = sorted((*prepared.warnings, *done.warnings), key=lambda warning: warning.code not in FIRST)
+    every = sorted((*prepared.warnings, *done.warnings, *told_of_it), key=lambda warning: warning.code not in FIRST)
     told = [reworded(warning) for warning in every]
     table = replace(people, audience="spec")
-    return replace(
+    found = replace(
         done, recourse=table, provenance=provenance, warnings=tuple({(w.code, w.what): w for w in told}.values())
     )
+    if spec.alternatives == 1:
+        return found
+    telling = watcher(progress) or silent
+    telling("finding alternatives", 0, 1)
+    found = found.with_alternatives(spec.alternatives)
+    telling("finding alternatives", 1, 1)
+    return found
+
+
+def held_to_the_record(
+    stated: fidelity.Surrogate, table: RecourseTable, recorded: fidelity.RecordedDecisions | None
+) -> fidelity.Surrogate:
+    """How far a kept surrogate repeats the decisions; what its file says is not believed against the record."""
+    known = None if recorded is None else Recorded.of(table, recorded)
+    if not stated.by_group:
+        warn(
+            "SURROGATE_AGREEMENT",
+            "How often the surrogate agrees in the groups compared was not measured when it was trained: it was "
+            "measured in other groups. What is counted of people whose decision is recorded may flatter it, since it "
+            "perhaps learned from them.",
+            fix="Train the surrogate again with these groups.",
+        )
+    if known is None or not known.n:
+        return stated
+    mine = known.is_known
+    labels = np.array(table.groups.labels, dtype=object)[table.groups.codes]
+    found = compared(stated, ~known.is_favourable[mine], table.is_unfavourable[mine], labels[mine])
+    if stated.by_group and found is not stated:
+        said_here = f"{percent(stated.agreement)} of decisions it has not seen"
+        warn(
+            "SURROGATE_AGREEMENT",
+            f"The file says that the surrogate repeats {said_here}. Of the people audited here it repeats "
+            f"{percent(found.agreement)}: overall, in a group or among refusals fewer than chance explains. What was "
+            "counted here is what the verdict goes by.",
+            fix="Train the surrogate again on decisions like these, or find out whose decisions it learned.",
+        )
+    return found
 
 
 def _check_unchanged(prepared: Prepared) -> None:

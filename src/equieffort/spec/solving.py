@@ -24,7 +24,7 @@ def solver_words(used: SolverUsed) -> str:
     """A solver by its name in a spec, with the settings that a spec could change; one of somebody else's by its class.
 
     >>> solver_words(SolverUsed.of(Search(budget=40)))
-    'search (budget 40)'
+    'search (budget 40, time_limit 10)'
     """
     kind = next((name for name, known in SOLVERS.items() if used.kind == known.__name__), None)
     if kind is None:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from equieffort.data.cells import has_commas, number_like
-from equieffort.data.frames import infer_kind, is_ordered, reads_as_number
+from equieffort.data.frames import Column, infer_kind, is_ordered, reads_as_number
 from equieffort.data.inputs import DataSource
 from equieffort.effort.neighbours import Nearest, NearestK
-from equieffort.errors import CausalModelError, DataError, EquieffortError, closest, label, listed, many, warn
+from equieffort.errors import (
+    CausalModelError,
+    DataError,
+    EquieffortError,
+    SchemaError,
+    closest,
+    label,
+    listed,
+    many,
+    warn,
+)
 from equieffort.foundations.arguments import as_plain
+from equieffort.recourse.levels import order_of
 from equieffort.spec.nodes import Items, Node, Place, Scalar, SpecError, Table, read_nodes
 from equieffort.spec.parsed import Spec
 from equieffort.words.problems import spec_text
@@ -23,7 +34,7 @@ from equieffort.world.groups import Groups
 from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.ordered import check_order
 from equieffort.world.rules import parse_rule
-from equieffort.world.schema import Feature
+from equieffort.world.schema import Feature, check_kind
 
 
 def joined(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
@@ -40,6 +51,7 @@ def check_table(spec: Spec, table: pd.DataFrame) -> None:
     warn_giveaways(table, spec.schema, spec.model.features, decided)
     check.kinds()
     check.groups()
+    check.labels()
     if spec.model.train is not None and spec.model.data is None:
         check_outcome(spec, table[spec.label])
     check.subgroups()
@@ -112,6 +124,32 @@ def placed(spec: Spec, *path: str, code: str = "", fix: str = "") -> Iterator[No
 
 
 @contextmanager
+def placed_labels(spec: Spec) -> Iterator[None]:
+    """An error about a label of what does not exist gets the place where that is named."""
+    try:
+        yield
+    except SchemaError as error:
+        if error.code != "SCHEMA_LABELS":
+            raise
+        part, name = error.label or (None, None)
+        at = _find(spec, ("labels",) if part is None else ("labels", part), name)
+        raise _error(spec, at, error.code, spec_text(error.what_parts), spec_text(error.fix_parts)) from error
+
+
+@contextmanager
+def placed_features(spec: Spec) -> Iterator[None]:
+    """An error about what a feature declares gets the place where it is declared."""
+    try:
+        yield
+    except SchemaError as error:
+        name = error.feature
+        if name is None or name not in spec.schema.features:
+            raise
+        with placed(spec, "features", name):
+            raise
+
+
+@contextmanager
 def placed_equations(spec: Spec) -> Iterator[None]:
     """An error about an equation gets the place where the spec says of what kind it is, if it says so."""
     try:
@@ -161,6 +199,7 @@ class _Check:
         spec, schema = self.spec, self.spec.schema
         near = spec.neighbourhood
         compared = getattr(near.distance, "features", None) if isinstance(near, Nearest | NearestK) else None
+        alike = None if spec.matching is None else spec.matching.compared
         # Of people who are audited by what others show no decision need be recorded.
         learned_elsewhere = spec.model.train is not None and spec.model.data is not None
         decided = [] if spec.label is None or learned_elsewhere else [spec.label]
@@ -173,6 +212,7 @@ class _Check:
             (("graph",), "GRAPH_UNKNOWN_NODE", [*(name for edge in spec.edges for name in edge), *spec.nodes]),
             (("rules",), "DATA_MISSING_COLUMN", schema.rule_columns),
             (("neighbourhood", "features"), "DATA_MISSING_COLUMN", compared or []),
+            (("matching", "features"), "DATA_MISSING_COLUMN", alike or []),
             (("model", "features"), "DATA_MISSING_COLUMN", schema.spread.names(spec.model.features)),
         ]
         for path, code, names in named:
@@ -206,6 +246,17 @@ class _Check:
                 raise self._limits_of_category(name, column, limits)
             if not wants_number and (is_text or feature.kind == "categorical"):
                 self._levels(name, feature, column, asks)
+            if feature.role == "actionable":
+                self._declared(name, feature, column)
+
+    def _declared(self, name: str, feature: Feature, column: pd.Series) -> None:
+        """What only levels can have, and levels that there are, as far as the table alone can tell."""
+        spec = self.spec
+        with placed(spec, "features", name):
+            held = Column.of(column, feature.kind)
+            if not held.is_category or spec.knows_all_levels:
+                order = feature.order if feature.order is not None else order_of(held, [self.table])
+                check_kind(name, replace(feature, order=order), held)
 
     def _not_numbers(self, name: str, column: pd.Series) -> None:
         filled = column.dropna()
@@ -288,8 +339,21 @@ class _Check:
         with placed(self.spec, "sensitive", code="SCHEMA_"):
             Groups.of(whole, schema)
 
+    def labels(self) -> None:
+        """What is named for readers is there."""
+        spec, schema = self.spec, self.spec.schema
+        columns = spec.people(self.table).columns
+        with placed_labels(spec):
+            schema.names.check(columns, Groups.of(self.table, schema).labels)
+            # A saved model, and equations learned elsewhere, may know levels that nobody here has: asked later.
+            if spec.knows_all_levels:
+                declared = {name: schema.feature(name).order or () for name in schema.features}
+                schema.names.check_levels(self.table, declared)
+
     def subgroups(self) -> None:
         """Rules of subgroups can be asked, and speak of values that somebody has."""
+        if not self.spec.subgroups:
+            return
         people = self.spec.people(self.table)
         values = {str(name): people[name].to_numpy() for name in people.columns}
         for name, text in self.spec.subgroups.items():

@@ -110,7 +110,7 @@ def level_prices(feature: Feature, levels: Sequence[Any]) -> Floats:
             price = up if steps > 0 else down
             if feature.steps and feature.order is not None:
                 price *= abs(steps) / (len(feature.order) - 1)
-            price = (feature.prices or {}).get((start, end), price)
+            price = feature.priced.get((start, end), price)
             wrong_way = (feature.direction == "up" and steps < 0) or (feature.direction == "down" and steps > 0)
             low, high = feature.ends
             if feature.order is not None:

@@ -24,6 +24,7 @@ from equieffort.testing.cases import FAMILIES, Case, check_seed, make_case
 from equieffort.testing.exhaustive import Best, cheapest
 from equieffort.testing.proposals import told, wrong_actions, wrong_bounds
 from equieffort.testing.watched import Asked, Malformed, Watched
+from equieffort.words.choices import refusal_text
 from equieffort.words.reasons import told as told_reason
 
 SETTLED = ("optimal", "feasible", "infeasible")
@@ -135,7 +136,7 @@ def check_solver(
                 faults.append(Fault(case.name, "", f"prepare raised {_words(error)}"))
                 continue
             if isinstance(prepared, Refusal):
-                refused[prepared.reason] += 1
+                refused[refusal_text(prepared)] += 1
                 continue
             if not isinstance(prepared, PreparedSolver):
                 faults.append(Fault(case.name, "", f"prepare gave a {type(prepared).__name__}"))

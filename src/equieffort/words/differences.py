@@ -6,6 +6,7 @@ from typing import Any
 
 from equieffort.data.frames import number
 from equieffort.foundations.arguments import is_number
+from equieffort.world.labels import NO_LABELS, Labels
 
 PARTS = {
     "schema": "{key}",
@@ -29,8 +30,8 @@ UNITS = (
 NOTHING = "What may be done, what it costs and the graph are the same in both audits."
 
 
-def difference_text(part: str, subject: str, key: str, before: Any, after: Any) -> str:
-    """One difference for a reader.
+def difference_text(part: str, subject: str, key: str, before: Any, after: Any, labels: Labels = NO_LABELS) -> str:
+    """One difference for a reader; features have their labels.
 
     >>> difference_text("feature", "income", "max_increase", 10.0, None)
     'income: max_increase 10 before, not declared after'
@@ -39,6 +40,8 @@ def difference_text(part: str, subject: str, key: str, before: Any, after: Any) 
     """
     if part == "data":
         return NO_DATA
+    if part not in ("rule", "edge"):
+        subject = labels.feature(subject)
     if part in OWN:
         return OWN[part][before is None].format(subject)
     if part == "feature" and key == "role" and (before is None or after is None):
@@ -47,7 +50,11 @@ def difference_text(part: str, subject: str, key: str, before: Any, after: Any) 
             if before is None
             else f"{subject} is not declared after"
         )
+    if part == "model" and key == "decisions":
+        return f"{after:,} of the {before:,} people of whom the same is known are decided otherwise"
     what = PARTS[part].format(subject=subject, key=key)
+    if part == "model":
+        before, after = ("none" if value is None else value for value in (before, after))
     return f"{what} {_written(before)} before, {_written(after)} after"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from equieffort.recourse.status import Blocking, Infeasibility, Obstacle
-from equieffort.words.limits import PYTHON, Audience, obstacle_text, place_text
+from equieffort.words.limits import PYTHON, Audience, obstacle_text
 
 ONE = "Without this limit there would be a route to approval"
 FIRST = {
@@ -76,8 +76,8 @@ def _stop(one: Obstacle, audience: Audience) -> str:
         return f"{audience.name(one.feature)} ({why})"
     if one.stops_at == one.fact:
         way = "up" if one.side > 0 else "down"
-        return f"{audience.name(one.feature)} cannot go {way} from {place_text(one.fact)} ({why})"
-    return f"{audience.name(one.feature)} stops at {place_text(one.stops_at)} ({why})"
+        return f"{audience.name(one.feature)} cannot go {way} from {audience.value(one.feature, one.fact)} ({why})"
+    return f"{audience.name(one.feature)} stops at {audience.value(one.feature, one.stops_at)} ({why})"
 
 
 def _limit(one: Obstacle, audience: Audience) -> str:
@@ -85,7 +85,7 @@ def _limit(one: Obstacle, audience: Audience) -> str:
     why = obstacle_text(one, audience)
     if not one.feature:
         return why
-    now = f"; now {place_text(one.fact)}" if audience.person and one.fact is not None else ""
+    now = f"; now {audience.value(one.feature, one.fact)}" if audience.person and one.fact is not None else ""
     return f"{audience.name(one.feature)} ({why}{now})"
 
 
@@ -98,6 +98,6 @@ def _stays(obstacles: tuple[Obstacle, ...], audience: Audience) -> list[str]:
     told = []
     for name, texts in found.items():
         fact = facts[name]
-        at = f" at {place_text(fact)}" if audience.person and fact is not None else ""
+        at = f" at {audience.value(name, fact)}" if audience.person and fact is not None else ""
         told.append(f"{audience.name(name)} stays{at} ({'; '.join(texts)})" if name else "; ".join(texts))
     return told

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from equieffort.data.frames import number
 from equieffort.errors import many
@@ -23,10 +24,20 @@ class Audience:
     """Whether to tell the person's own numbers."""
     labels: Labels = NO_LABELS
     """What readers call the features."""
+    rules: Mapping[str, str] = field(default_factory=dict)
+    """By a rule as it is written: how readers are told of it."""
 
     def name(self, feature: str) -> str:
         """A feature in a sentence."""
         return self.labels.feature(feature)
+
+    def rule(self, written: str) -> str:
+        """A rule between features in a sentence."""
+        return self.rules.get(written, written)
+
+    def value(self, feature: str, value: float | str) -> str:
+        """A number as people read it, or a level as it is called."""
+        return self.labels.level(feature, value) or (value if isinstance(value, str) else number(value))
 
     def quoted(self, feature: str) -> str:
         """A column in a sentence: by its label, or as its name in quotes."""
@@ -69,16 +80,11 @@ def limit_text(limit: Limit, feature: str, audience: Audience = PYTHON) -> str:
     return _text(limit.kind, limit.side, limit.level or limit.value, feature, audience)
 
 
-def place_text(value: float | str) -> str:
-    """A number as people read it, or a level as it is called."""
-    return value if isinstance(value, str) else number(value)
-
-
 def _text(kind: LimitKind, side: int, value: float | str | None, feature: str, audience: Audience) -> str:
     """A limit that nobody declared is told with how to declare it, where readers can."""
     relative = kind in (LimitKind.MAX_DECREASE, LimitKind.MAX_INCREASE)
     size = abs(value) if relative and not isinstance(value, str | None) else value
-    shown = "" if size is None else place_text(size)
+    shown = "" if size is None else audience.value(feature, size)
     text = NAMES.get(kind) or SIDED.get((kind, side)) or kind.value.replace("_", " ")
     text = text.format(shown).rstrip()
     if kind == LimitKind.OBSERVED and audience.declare:
@@ -101,7 +107,7 @@ def obstacle_text(obstacle: Obstacle, audience: Audience = REPORT) -> str:
         return f"at most {many(int(obstacle.value), 'feature', 'features')} changed at once"
     name = audience.quoted
     if obstacle.rule:
-        return f"the rule that {obstacle.rule}"
+        return f"the rule that {audience.rule(obstacle.rule)}"
     if not obstacle.column:
         return _text(obstacle.limit, obstacle.side, obstacle.value, obstacle.feature, audience)
     if obstacle.guards:

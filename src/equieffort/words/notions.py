@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from math import isnan
+from collections.abc import Container, Iterable
+from math import isinf, isnan
 
-from equieffort.errors import capital
-from equieffort.foundations.shown import Told
+from equieffort.errors import capital, many
+from equieffort.foundations.shown import Number, Told
 from equieffort.notions.base import NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import Notions, Side
 from equieffort.notions.comparing import Found
@@ -15,9 +16,15 @@ from equieffort.world.labels import NO_LABELS, Labels, labels_of
 
 SIDES: dict[Side, str] = {
     "worse": "group worse off", "better": "group better off", "open": "no difference shown",
-    "no interval": "cannot tell: no interval", "undefined": "not defined", "": "",
+    "no interval": "cannot tell: no interval", "undefined": "not defined", "": "a size, no side",
 }  # fmt: skip
-HEAD = ("notion", "group", "against", "estimate", "interval", "people", "what it shows", "note")
+ALLOWED = "Intervals allow for chance in who the people are; the model and the equations are taken as they are."
+UNPLACED = (
+    "{} not known {} on neither side of these comparisons, and no bounds say how much {} could change them. Measures "
+    "have such bounds (assigned_least, assigned_most): see equal effectiveness at RD, mean recourse at the difference "
+    "of average efforts."
+)
+HEAD = ("notion", "group", "against", "estimate", "interval", "people", "what it shows")
 
 
 def reading_text(notion: Notion, reading: NotionReading) -> tuple[str, str]:
@@ -25,20 +32,29 @@ def reading_text(notion: Notion, reading: NotionReading) -> tuple[str, str]:
     value = notion.show(reading.estimate)
     if isnan(reading.low) or isnan(reading.high):
         return value, "-"
-    first, last = notion.show(reading.low), notion.show(reading.high)
-    for unit in (" points", " %"):
-        if first.endswith(unit) and last.endswith(unit):
-            first = first.removesuffix(unit)
-    return value, f"{first} to {last}"
+    low = notion.show(reading.low)
+    return value, f"{low if isinf(reading.high) else low.removesuffix(notion.unit)} to {notion.show(reading.high)}"
 
 
 def title_of(notion: Notion, reading: NotionReading, names: Labels = NO_LABELS) -> str:
     """A notion with the form that was read; the feature or group that it begins with by its label."""
-    form = reading.variant
-    for name, label in {**names.groups, **names.features}.items():
-        if reading.variant == name or reading.variant.startswith(f"{name} "):
-            form = f"{label}{reading.variant[len(name) :]}"
+    form = form_of(reading, names)
     return f"{notion.title} ({form})" if form else notion.title
+
+
+def form_of(reading: NotionReading, names: Labels) -> str:
+    """The form that was read; the feature or group that it begins with by its label."""
+    return ", ".join(form_parts(reading, names))
+
+
+def form_parts(reading: NotionReading, names: Labels) -> tuple[str, ...]:
+    """The same part by part."""
+    first, *rest = [part for part in reading.parts if part] or [""]
+    told = first
+    for name, label in {**names.groups, **names.features}.items():
+        if first == name or first.startswith(f"{name} "):
+            told = f"{label}{first[len(name) :]}"
+    return (told, *rest) if told else ()
 
 
 def people_text(notion: Notion, reading: NotionReading) -> str:
@@ -56,32 +72,49 @@ def cells(found: Notions, reading: NotionReading) -> tuple[str, ...]:
     return (
         title_of(notion, reading, labels_of(found.columns)),
         group_name(reading.group, found.columns) if reading.group else "everybody",
-        group_name(reading.against, found.columns) if reading.against else "", value, interval,
-        people_text(notion, reading),
-        SIDES[found.side(reading)], notes_text(reading.note),
+        group_name(reading.against, found.columns) if reading.against else "", Number(value),
+        Number(interval),
+        people_text(notion, reading) if notion.counts else Number(people_text(notion, reading)),
+        shown_by(found, reading),
     )  # fmt: skip
 
 
+def shown_by(found: Notions, reading: NotionReading) -> str:
+    """Who is worse off by a reading; of sizes that take no side, that they are such."""
+    return SIDES[found.side(reading)] if reading.against else ""
+
+
 def disagreements(found: Notions) -> list[str]:
-    """For each comparison which notions show the group worse off and which better off, where both occur."""
-    by_pair: dict[tuple[str, str], dict[Side, list[str]]] = {}
+    """For each comparison which notions show the group worse off and which better off, where both occur.
+
+    A notion is named by its form too where its forms do not agree.
+    """
+    by_pair: dict[tuple[str, str], dict[Side, list[NotionReading]]] = {}
     for reading in found.readings:
         side = found.side(reading)
         if side in ("worse", "better"):
-            titles = by_pair.setdefault((reading.group, reading.against), {}).setdefault(side, [])
-            title = _inside(found.notion(reading.notion).title)
-            titles += [] if title in titles else [title]
+            by_pair.setdefault((reading.group, reading.against), {}).setdefault(side, []).append(reading)
     lines = []
     for (group, against), sides in by_pair.items():
         who = f"{capital(group_name(group, found.columns))} against {group_name(against, found.columns)}"
-        # Titles hold commas.
-        worse, better = "; ".join(sides.get("worse", ())), "; ".join(sides.get("better", ()))
+        shown = {side: {one.notion for one in readings} for side, readings in sides.items()}
+        torn = shown.get("worse", set()) & shown.get("better", set())
+        worse, better = (_listed(found, sides.get(side, []), torn) for side in ("worse", "better"))
         if worse and better:
             lines.append(f"{who}: worse off by {worse}. Better off by {better}. They answer different questions.")
         else:
             told = f"worse off by {worse}" if worse else f"better off by {better}"
             lines.append(f"{who}: {told}. No notion shows the opposite.")
     return lines
+
+
+def _listed(found: Notions, readings: Iterable[NotionReading], torn: Container[str]) -> str:
+    """The notions within a sentence, those that are `torn` with their form; titles hold commas."""
+    titles = []
+    for one in readings:
+        notion = found.notion(one.notion)
+        titles.append(_inside(title_of(notion, one, labels_of(found.columns)) if one.notion in torn else notion.title))
+    return "; ".join(dict.fromkeys(titles))
 
 
 def _inside(title: str) -> str:
@@ -103,21 +136,54 @@ def not_read(found: Notions) -> list[str]:
     by_why: dict[str, list[str]] = {}
     for one in found.missing:
         by_why.setdefault(one.why.rstrip("."), []).append(found.notion(one.notion).title)
-    return [f"{', '.join(dict.fromkeys(titles))}: {why[:1].lower()}{why[1:]}." for why, titles in by_why.items()]
+    # The reason comes first, since there may be dozens, and semicolons part them: titles hold commas of their own.
+    told = {why: list(dict.fromkeys(titles)) for why, titles in by_why.items()}
+    return [f"{why}. {'Notion' if len(names) == 1 else 'Notions'}: {'; '.join(names)}." for why, names in told.items()]
+
+
+def unplaced_text(found: Notions) -> str:
+    """That people without a known group are in no comparison, and that notions have no bounds over what they may be."""
+    if not found.unplaced:
+        return ""
+    whose = many(found.unplaced, "person whose group is", "people whose group is")
+    return UNPLACED.format(whose, *(("is", "this person") if found.unplaced == 1 else ("are", "they")))
 
 
 def notions_text(found: Notions) -> str:
     """Everything for a terminal."""
-    parts = [_table(found), "\n".join(disagreements(found)), _missing(found)]
+    adds = "\n".join(f"  {title}: {words}" for title, words in added(found))
+    table = _table(found)
+    parts = [
+        f"{table}\n{ALLOWED}" if table else "", unplaced_text(found), "\n".join(disagreements(found)),
+        adds and f"What each adds:\n{adds}",
+        _missing(found),
+    ]  # fmt: skip
     return "\n\n".join(part for part in parts if part)
 
 
 def _table(found: Notions) -> str:
-    rows = [HEAD, *(cells(found, reading) for reading in found.readings)]
+    rows, foot = _rows(found)
     shown = [k for k in range(len(HEAD)) if any(row[k] for row in rows[1:])]
     widths = {k: max(len(row[k]) for row in rows) for k in shown}
     lines = ["  ".join(row[k].ljust(widths[k]) for k in shown).rstrip() for row in rows] if found.readings else []
-    return "\n".join(lines)
+    return "\n".join([*lines, *foot])
+
+
+def _rows(found: Notions) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Head and rows whose notions bear the marks of their remarks, and each remark once with its mark."""
+    remarks = [notes_text(one.note) for one in found.readings]
+    marks = {text: f"[{k}]" for k, text in enumerate(dict.fromkeys(filter(None, remarks)), start=1)}
+    rows: list[tuple[str, ...]] = [HEAD]
+    for one, text in zip(found.readings, remarks, strict=True):
+        title, *rest = cells(found, one)
+        rows.append((f"{title} {marks[text]}" if text else title, *rest))
+    return rows, [f"{mark} {text}" for text, mark in marks.items()]
+
+
+def _with_notes(found: Notions) -> list[tuple[str, ...]]:
+    """The table of a notebook, which wraps: remarks in a column."""
+    rows = [(*cells(found, one), notes_text(one.note)) for one in found.readings]
+    return [(*HEAD, "note"), *rows]
 
 
 def _missing(found: Notions) -> str:
@@ -137,8 +203,7 @@ def found_told(found: Found) -> Told:
     care = [*not_read(alone), "One notion among several: they answer different questions and can disagree."]
     if any("UNCERTIFIED" in one.note for one in alone.readings):
         care.insert(0, "People who are not solved to the end widen these readings.")
-    table = [HEAD, *(cells(alone, reading) for reading in alone.readings)]
-    return Told(found.title, [], {"": table}, care, "print(...), .frame(), .people")
+    return Told(found.title, [], {"": _with_notes(alone)}, care, "print(...), .frame(), .people")
 
 
 def _alone(found: Found) -> Notions:
@@ -149,7 +214,13 @@ def _alone(found: Found) -> Notions:
 
 def notions_told(found: Notions) -> Told:
     """The table for a notebook, who is worse off by which notions, and what could not be read."""
-    table = [HEAD, *(cells(found, reading) for reading in found.readings)]
-    care = [*not_read(found), "Each row has its own interval; nothing allows for reading many of them at once."]
+    care = [
+        *not_read(found),
+        *filter(None, [unplaced_text(found)]),
+        ALLOWED,
+        "Each row has its own interval; nothing allows for reading many of them at once.",
+    ]
     title = f"{len(found.readings):,} readings of notions beside equality of effort"
-    return Told(title, disagreements(found), {"": table}, care, "print(...), .frame(), .readings, .missing")
+    return Told(
+        title, disagreements(found), {"": _with_notes(found)}, care, "print(...), .frame(), .readings, .missing"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
@@ -27,9 +28,9 @@ FAULTS = {
     Fault.ACTIONS: "it changes more features than max_actions allows",
 }
 LACKING = {
-    Ending.MISSING_ACTION: "The value of {!r} is missing, and an action may set it: what that costs is not known",
-    Ending.MISSING_CAUSE: "The value of {!r} is missing, and what follows from an action depends on it",
-    Ending.MISSING_READ: "The value of {!r} is missing, and what the model makes of that could not be read",
+    Ending.MISSING_ACTION: "The value of {} is missing, and an action may set it: what that costs is not known",
+    Ending.MISSING_CAUSE: "The value of {} is missing, and what follows from an action depends on it",
+    Ending.MISSING_READ: "The value of {} is missing, and what the model makes of that could not be read",
 }
 STOPPED = {
     Ending.PRECISION: "A part of the boundary is too thin for floating point to decide",
@@ -47,22 +48,23 @@ def termination(fact: Termination, audience: Audience = PYTHON) -> str:
     if fact.kind in PLAIN:
         return f"{PLAIN[fact.kind]}."
     if fact.kind == Ending.UNDEFINED:
-        return f"The equation of {fact.subject!r} divides by 0 here: no counterfactual can be computed."
+        name = audience.quoted(str(fact.subject))
+        return f"The equation of {name} divides by 0 here: no counterfactual can be computed."
     if fact.kind in LACKING:
-        return f"{LACKING[fact.kind].format(fact.subject)}."
+        return f"{LACKING[fact.kind].format(audience.quoted(str(fact.subject)))}."
     if fact.fault is not None:
         return f"The action does not hold: {FAULTS[fact.fault].format(_subject(fact, audience))}."
     if fact.kind == Ending.HEURISTIC:
         return _heuristic(fact, audience)
     advice = ""
-    if fact.argument and fact.kind in (Ending.WORK, Ending.TIME) and audience.raise_it:
+    if fact.argument and fact.kind in (Ending.WORK, Ending.TIME, Ending.WALL_TIME) and audience.raise_it:
         advice = f"; {audience.raise_it.format(fact.argument)}"
     return f"{_why(fact, audience)}; {_known(fact, audience)}{advice}."
 
 
 def _subject(fact: Termination, audience: Audience) -> str:
     """What an action fails at: a rule as it is written, a feature by its name."""
-    return str(fact.subject) if fact.fault == Fault.RULE else audience.quoted(str(fact.subject))
+    return audience.rule(str(fact.subject)) if fact.fault == Fault.RULE else audience.quoted(str(fact.subject))
 
 
 def _why(fact: Termination, audience: Audience) -> str:
@@ -75,7 +77,15 @@ def _why(fact: Termination, audience: Audience) -> str:
             else f"{what} were looked at one by one, and more are left"
         )
     if fact.kind == Ending.TIME:
-        return "The limit of time was reached" if fact.limit is None else f"{fact.limit:g} s passed, the limit"
+        return (
+            "The limit of CPU time was reached" if fact.limit is None else f"{fact.limit:g} s of CPU passed, the limit"
+        )
+    if fact.kind == Ending.WALL_TIME:
+        return (
+            "The limit of time was reached"
+            if fact.limit is None
+            else f"{fact.limit:g} s passed on the clock, the limit"
+        )
     if fact.kind == Ending.UNLIMITED:
         return f"Nothing limits {audience.quoted(fact.subject)}" if fact.subject else "The actions have no limits"
     if fact.kind == Ending.ROUNDING:
@@ -114,6 +124,7 @@ def rounded_down(bound: float) -> float:
 SETTLED_NOT = {
     Ending.WORK: "The computation reached its limit before it could tell.",
     Ending.TIME: "The computation reached its limit before it could tell.",
+    Ending.WALL_TIME: "The computation reached its limit before it could tell.",
     Ending.HEURISTIC: "Many changes were tried, but not all.",
 }
 
@@ -137,12 +148,15 @@ is about one person."""
 
 
 def told(
-    fact: Reason | None, audience: Literal["python", "spec", "report", "letter"] = "python", labels: Labels = NO_LABELS
+    fact: Reason | None,
+    audience: Literal["python", "spec", "report", "letter"] = "python",
+    labels: Labels = NO_LABELS,
+    rules: Mapping[str, str] | None = None,
 ) -> str:
     """The sentence for whoever reads it; empty where there is nothing to say."""
     if fact is None:
         return ""
-    reader = replace(AUDIENCES[audience], labels=labels)
+    reader = replace(AUDIENCES[audience], labels=labels, rules=rules or {})
     if audience == "letter" and isinstance(fact, Termination):
         return unsettled(fact, labels)
     return infeasibility(fact, reader) if isinstance(fact, Infeasibility) else termination(fact, reader)

@@ -43,5 +43,6 @@ def _table_care(table: RecourseTable) -> list[str]:
     if n := int((table.status == Status.FEASIBLE).sum()):
         care.append(f"The action of {many(n, 'refused person', 'refused people')} may not be the cheapest.")
     if n := len(dict.fromkeys(limit.feature for limit in table.source.schema.assumed)):
-        care.append(f"Nobody declared how far {many(n, 'feature', 'features')} may be set: observed values limit them.")
+        set_to = f"{many(n, 'feature', 'features')} may be set"
+        care.append(f"Nobody declared how far {set_to}: the observed values are the limits.")
     return [*care, SOLVED_ONCE, NOT_A_REASON]

@@ -39,11 +39,11 @@ SETTINGS: dict[str, Written] = {
     # where the data is and how it is read
     "the table": Written("X", "the table"),
     "the data path": Written(
-        "Check the path.", "Check data.path; it starts from the folder of the spec.", "Check the path."
+        "Check the path.", "Check the path; it starts from the folder of the spec.", "Check the path."
     ),
     "the model path": Written(
         "Check the path; it starts from the working directory.",
-        "Check model.path; it starts from the folder of the spec.",
+        "Check the path; it starts from the folder of the spec.",
     ),
     "encoding": Written("encoding", "data.encoding in the spec", "--encoding"),
     "delimiter": Written("delimiter", "data.delimiter in the spec", "--delimiter"),
@@ -56,7 +56,11 @@ SETTINGS: dict[str, Written] = {
     "unused columns": Written(
         "X has columns that neither the model, the graph nor the schema uses", "Nothing uses these columns of the data"
     ),
-    "without unused columns": Written("Drop them from X to silence this.", "Nothing need be done if that is meant."),
+    "without unused columns": Written(
+        "Name them as Schema(..., unused=[...]) if that is meant.",
+        "Give them the role unused under features if that is meant.",
+    ),
+    "kind of feature": Written("Feature(..., kind=$value)", "kind: $bare"),
     "model_features": Written("model_features=[...]", "model: {features: [...]}"),
     "kind": Written("declare it in the schema with kind=$value", "write kind: $bare if levels are meant"),
     # missing values
@@ -159,6 +163,8 @@ SETTINGS: dict[str, Written] = {
     # solvers and criteria
     "solver": Written("$bare", "The solver $kind"),
     "auto": Written("Use solver=Auto().", "Write solver: auto, or leave it out."),
+    "limit of a solver": Written("$key=$bare", "$key: $bare"),
+    "work limit": Written("node_limit=..., time_limit=None", "solver: {node_limit: ..., time_limit: null}"),
     # What was made into words for both already.
     "told twice": Written("$bare", "$key"),
     "reason": Written("Read `reason` in recourse.frame()", "Read the column `reason` of the CSV file"),
@@ -209,8 +215,9 @@ SETTINGS: dict[str, Written] = {
 
 KINDS = {
     "Range": "range", "Std": "std", "MAD": "mad", "Own": "own",
-    "Auto": "auto", "LinearExact": "linear_exact", "BranchAndBound": "branch_and_bound", "Milp": "milp",
-    "SpatialBranchAndBound": "spatial_branch_and_bound", "Search": "search",
+    "Auto": "auto", "LinearExact": "linear_exact", "LinearSearch": "linear_search",
+    "BranchAndBound": "branch_and_bound", "Milp": "milp", "SpatialBranchAndBound": "spatial_branch_and_bound",
+    "Search": "search",
     "infinity": ".inf", "minus infinity": "-.inf",
 }  # fmt: skip
 """What a spec calls our classes, and no limit."""

@@ -12,17 +12,18 @@ from itertools import pairwise
 from math import inf, isinf, isnan, log, nan
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import number, percent
+from equieffort.data.frames import number, percent, row_dicts
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.judging import SHOWN_LEVEL
-from equieffort.effort.measures import MEASURES, NOTES, Measure
+from equieffort.effort.measures import CHANCE, MEASURES, NOTES, Measure
 from equieffort.effort.verdict import COLUMNS, Assessment, Verdict
-from equieffort.errors import listed
+from equieffort.foundations.shown import Number, aligned
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import group_name
-from equieffort.world.labels import NO_LABELS
+from equieffort.world.labels import NO_LABELS, Labels
 from equieffort.world.scm.diagnostics import Fit
 
 BESIDE = ("restricted_effort", "needs_more")
@@ -30,6 +31,8 @@ BESIDE = ("restricted_effort", "needs_more")
 LARGEST = 1_000_000
 SMALL = 52
 """With fewer refused people a group, even equal efforts are hardly ever called equal."""
+LOOKED_AT = 1000
+"""So many people who act are looked at for values that nobody has."""
 
 
 def known_measures(own: Iterable[Measure] = ()) -> dict[str, Measure]:
@@ -72,11 +75,8 @@ def interval_text(measure: Measure | None, low: float, high: float) -> str:
         return "-"
     if low == -inf:
         return "without limit" if high == inf else f"up to {value_text(measure, high)}"
-    first, last = value_text(measure, low), value_text(measure, high)
-    for unit in (" points", " %"):
-        if first.endswith(unit) and last.endswith(unit):
-            first = first.removesuffix(unit)
-    return f"{first} to {last}"
+    unit = "" if measure is None or high == inf else measure.unit
+    return f"{value_text(measure, low).removesuffix(unit)} to {value_text(measure, high)}"
 
 
 def zone_ends(criteria: Criteria, measure: Measure) -> tuple[float, float] | None:
@@ -149,14 +149,6 @@ def with_saved(found: pd.DataFrame, saved: Sequence[dict[str, Any]]) -> pd.DataF
     return whole.loc[order.index].reset_index(drop=True)
 
 
-CHANCE = {
-    "people": "who the people are",
-    "equations": "who the people are and what the equations learned from them",
-    "procedure": "who the people are, what the equations learned and how the model was trained",
-}
-"""Source of chance -> what could have come out otherwise."""
-
-
 def under_chance(frame: pd.DataFrame) -> pd.DataFrame:
     """Of each measure the row under the source of chance that is judged: it comes last."""
     return frame.drop_duplicates(["group", "against", "measure"], keep="last")
@@ -188,10 +180,10 @@ def measure_table(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] 
                 group_name(str(row["group"]), columns),
                 group_name(str(row["against"]), columns),
                 title_of(measure, row["measure"]),
-                value_text(measure, row["estimate"]),
-                interval_text(measure, row["low"], row["high"]),
-                f"{row['n']:,} / {row['n_against']:,}",
-                p_text(row["p_adjusted"]),
+                Number(value_text(measure, row["estimate"])),
+                Number(interval_text(measure, row["low"], row["high"])),
+                Number(f"{row['n']:,} / {row['n_against']:,}"),
+                Number(p_text(row["p_adjusted"])),
             ]
         )
     return rows
@@ -217,11 +209,53 @@ def measure_lines(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] 
     return "\n".join([*lines, judged_text(verdict)])
 
 
-def judged_text(verdict: Verdict) -> str:
-    """What the interval, the star and the p-value mean."""
+def comparison_parts(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] = ()) -> list[str]:
+    """The verdict and its measures for a terminal; of many comparisons a table in place of a paragraph each."""
+    if len(verdict.findings) <= MOST_WHOLE:
+        return [str(verdict), measure_lines(frame, verdict, own)]
+    cells = comparison_table(frame, verdict, own)
+    against = {row[1] for row in cells[1:]}
+    title = f"Each group against {against.pop()}\n" if len(against) == 1 else ""
+    if title:
+        cells = [[row[0], *row[2:]] for row in cells]
+    more = "All measures: audit.measures, and the file that ends in .measures.csv."
+    return [verdict.first_line, f"{title}{aligned(cells)}\n{judged_text(verdict, starred=False)}\n{more}"]
+
+
+def comparison_table(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] = ()) -> list[list[str]]:
+    """Cells: a head, then a row a comparison with its judged measures and its outcome."""
+    known, judged = known_measures(own), verdict.criteria.judged
+    columns = next((finding.comparison.columns for finding in verdict.findings), ())
+    level = level_text(verdict.criteria)
+    outcomes = {(one.comparison.group, one.comparison.against): one.outcome for one in verdict.findings}
+    rows = [["group", "against", "refused", *(f"{name.upper()} ({level} interval)" for name in judged), "outcome"]]
+    for (group, against), part in under_chance(frame).groupby(["group", "against"], sort=False):
+        found = {row["measure"]: row for row in row_dicts(part)}
+        cells = [_with_ends(known.get(name), found[name]) if name in found else Number("-") for name in judged]
+        # Everybody refused counts in a gap of routes; in a ratio of means only those who have one.
+        first = found.get("rd", next(iter(found.values())))
+        names = [group_name(str(one), columns) for one in (group, against)]
+        people = Number(f"{first['n']:,} / {first['n_against']:,}")
+        rows.append([*names, people, *cells, outcomes.get((str(group), str(against)), "not judged")])
+    return rows
+
+
+def _with_ends(measure: Measure | None, row: dict[str, Any]) -> Number:
+    return Number(f"{value_text(measure, row['estimate'])} ({interval_text(measure, row['low'], row['high'])})")
+
+
+def numbers(*values: int) -> list[Number]:
+    """Counts as cells."""
+    return [Number(f"{value:,}") for value in values]
+
+
+def judged_text(verdict: Verdict, *, starred: bool = True) -> str:
+    """What the interval means, and where there are stars and p-values, these."""
     budget = next((finding.comparison.pair.budget for finding in verdict.findings), None)
     capped = "" if budget is None else f"People without a route to approval count with the budget of {budget:g}. "
     allowed = f"{capped}Intervals allow for chance in {CHANCE[verdict.chance]}. "
+    if not starred:
+        return allowed.rstrip()
     if verdict.criteria.level is None:
         return f"{allowed}* judged, by the point estimate alone"
     return (
@@ -267,14 +301,16 @@ def caveats(
             f"{percent(verdict.surrogate.agreement)} of the decisions it has not seen."
         )
         found.append(Caveat("SURROGATE", words, "people"))
+    names = NO_LABELS if table is None else table.source.schema.names
+    found += _guessed(names_of(names, guessed))
     found += _unknown(verdict)
     if table is not None:
-        found += _unsettled(verdict, table) + _assumed(table)
+        found += _unsettled(verdict, table) + below_zero(table) + _assumed(table)
     found += _small(verdict)
     found += _selected(verdict)
-    names = NO_LABELS if table is None else table.source.schema.names
-    found += _equations([names.feature(one.node) for one in fit if one.is_poor])
-    found += _guessed([names.feature(name) for name in guessed])
+    found += _equations(names_of(names, (one.node for one in fit if one.is_poor)))
+    if table is not None:
+        found += _between(table)
     if any("SKEWED" in one.reading.note.split() for finding in verdict.findings for one in finding.judged):
         found.append(Caveat("SKEWED", NOTES["SKEWED"], "costs"))
     if verdict.criteria.level is not None:
@@ -285,6 +321,21 @@ def caveats(
         )
         found.append(Caveat("CHANCE", words, "assumptions"))
     return found
+
+
+def names_of(names: Labels, features: Iterable[str]) -> list[str]:
+    """Features for a reader: by their labels, or as quoted columns; a label with a comma is quoted too."""
+    told = {name: names.feature(name) for name in features}
+    return [label if label != name and "," not in label else repr(label) for name, label in told.items()]
+
+
+def cut(names: Sequence[str], most: int = 3) -> str:
+    """Names, cut after so many.
+
+    >>> cut(["'a'", "yearly income", "'c'", "'d'"])
+    "'a', yearly income, 'c' and 1 more"
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _unknown(verdict: Verdict) -> list[Caveat]:
@@ -328,14 +379,39 @@ def _unsettled(verdict: Verdict, table: RecourseTable) -> list[Caveat]:
 
 def _assumed(table: RecourseTable) -> list[Caveat]:
     schema = table.source.schema
-    features = list(dict.fromkeys(schema.names.feature(limit.feature) for limit in schema.assumed))
+    features = names_of(schema.names, (limit.feature for limit in schema.assumed))
     if not features:
         return []
     words = (
-        f"Assumed limits: nobody declared how far {listed(features, 3)} may be set, so actions stay within the "
+        f"Assumed limits: nobody declared how far {cut(features)} may be set, so actions stay within the "
         "observed values. Other limits give other efforts."
     )
     return [Caveat("ASSUMED_LIMITS", words, "assumptions")]
+
+
+def below_zero(table: RecourseTable) -> list[Caveat]:
+    """Features that somebody is told to set below zero, where nobody is and no lower limit was declared.
+
+    A largest decrease alone is no limit to where a value may end: who asked for the one may not have thought of that.
+    """
+    source, schema, acting = table.source, table.source.schema, np.flatnonzero(table.has_action)
+    found: dict[str, int] = {}
+    for b, k in enumerate(table.acts):
+        column = source.encoding.columns[k]
+        feature = schema.feature(column.name)
+        least = feature.lower if feature.plausible is None else feature.plausible[0]
+        if column.is_category or feature.max_decrease is None or least is not None or not len(acting):
+            continue
+        picked, values = source.interventions(table, acting)
+        below = int((picked[:, b] & (values[:, b] < 0)).sum())
+        if below and np.nanmin(source.facts(slice(None))[:, k]) >= 0:
+            found[column.name] = below
+    caveats = []
+    for name, n in found.items():
+        what = f"{schema.names.feature(name)!r} below 0, where nobody is: declare the lowest value it may have (lower)."
+        told = f"1 action sets {what}" if n == 1 else f"{n:,} actions set {what}"
+        caveats.append(Caveat("BELOW_ZERO", told, "assumptions", f"Some actions set {what}"))
+    return caveats
 
 
 def _small(verdict: Verdict) -> list[Caveat]:
@@ -380,7 +456,7 @@ def _guessed(features: Sequence[str]) -> list[Caveat]:
     if not features:
         return []
     words = (
-        f"Only edges were given: linear equations for {listed(features, 3)} were fitted to the people audited. Other "
+        f"Only edges were given: linear equations for {cut(features)} were fitted to the people audited. Other "
         "equations give other efforts."
     )
     return [Caveat("ASSUMED_LINEAR", words, "assumptions")]
@@ -390,7 +466,27 @@ def _equations(poor: Sequence[str]) -> list[Caveat]:
     if not poor:
         return []
     words = (
-        f"Weak equations: those for {listed(poor, 3)} explain almost nothing, so what follows from an action is a "
+        f"Weak equations: those for {cut(poor)} explain almost nothing, so what follows from an action is a "
         "guess there."
     )
     return [Caveat("POOR_EQUATIONS", words, "assumptions")]
+
+
+def _between(table: RecourseTable) -> list[Caveat]:
+    """Columns of 0 and 1 that equations lead in between, read of the first people who act."""
+    columns = table.source.encoding.columns
+    yes_no = [k for k, column in enumerate(columns) if column.kind == "binary"]
+    acting = np.flatnonzero(table.has_action)[:LOOKED_AT]
+    if not yes_no or not len(acting):
+        return []
+    moved = table.source.moved(table, acting)[:, yes_no]
+    is_between = ((moved != moved.round()) & np.isfinite(moved)).any(axis=0)
+    names = [columns[k].name for k, found in zip(yes_no, is_between, strict=True) if found]
+    if not names:
+        return []
+    whose = cut(names_of(table.source.schema.names, names))
+    words = (
+        f"Fractions: the equations of {whose}, where people have 0 or 1, lead in between, so what follows there is an "
+        "average. Equations of kind ordinal keep to 0 and 1."
+    )
+    return [Caveat("FRACTIONS", words, "assumptions")]

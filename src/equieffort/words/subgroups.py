@@ -11,6 +11,7 @@ from equieffort.data.frames import number, percent
 from equieffort.effort.measures import MEASURES, Measure
 from equieffort.effort.search import ADJUST, Asked
 from equieffort.errors import many
+from equieffort.foundations.shown import Number
 from equieffort.words.shown import interval_text, p_text, value_text
 from equieffort.world.rules import parse_rule
 from equieffort.world.rules.tree import Compare, Joined, Name, Node, Not
@@ -23,11 +24,11 @@ WITHHELD = {
 """Why an audit concludes nothing, of subgroups neither."""
 
 
-def readable(rule: str) -> str:
-    """A rule for a picture, where nobody copies it.
+def conditions(rule: str) -> list[str]:
+    """The conditions of a rule for a picture, where nobody copies them.
 
-    >>> readable("age > 30 and age <= 40 and not job = job")
-    '30 < age <= 40 and job is missing'
+    >>> conditions("age > 30 and age <= 40 and not job = job")
+    ['30 < age <= 40', 'job is missing']
     """
     parts = _parts(rule)
     told: list[str] = []
@@ -39,7 +40,7 @@ def readable(rule: str) -> str:
             told[-1] = f"{before.other} < {part.name} <= {part.other}"
         else:
             told.append(str(part))
-    return " and ".join(told)
+    return told
 
 
 def _missing_name(part: Node) -> Name | None:
@@ -58,7 +59,7 @@ def missing_text(rules: Iterable[str]) -> str:
     """What the rule for missing values means, where one is shown."""
     parts = (part for rule in rules for part in _parts(rule))
     found = next((part for part in parts if _missing_name(part) is not None), None)
-    return f"({found}: {readable(str(found))}.)" if found is not None else ""
+    return f"({found}: {conditions(str(found))[0]}.)" if found is not None else ""
 
 
 def _parts(rule: str) -> list[Node]:
@@ -108,10 +109,10 @@ def rows_text(asked: Asked, frame: pd.DataFrame) -> list[list[str]]:
                 "flagged" if row["flagged"] else "",
                 row["rule"],
                 *([who] if several else []),
-                value_text(measure, row["estimate"]),
-                interval_text(measure, row["low"], row["high"]),
-                sides,
-                p_text(row["p_adjusted"]) or "-",
+                Number(value_text(measure, row["estimate"])),
+                Number(interval_text(measure, row["low"], row["high"])),
+                Number(sides),
+                Number(p_text(row["p_adjusted"]) or "-"),
             ]
         )
     return rows
@@ -136,8 +137,9 @@ def bound_text(asked: Asked, certified: int, searched: int, worst: float) -> str
     side = "at most" if measure.orientation > 0 else "at least"
     if isnan(worst) or isinf(worst):
         return f"Certified: nothing for all {number(certified)} subgroups with {enough}; the bound is unlimited."
+    where = "the one subgroup" if certified == 1 else f"each of the {number(certified)} subgroups"
     return (
-        f"Certified: in each of the {many(certified, 'subgroup', 'subgroups')} searched with {enough}, the "
+        f"Certified: in {where} searched with {enough}, the "
         f"{measure.title[0].lower()}{measure.title[1:]} is {side} {value_text(measure, worst)} (all at once, "
         f"{percent(asked.level, 0)} level). {_others(searched - certified)}"
     )
@@ -151,13 +153,20 @@ def _others(n: int) -> str:
 
 def counts_text(asked: Asked, counts: dict[str, int], left_out: dict[str, str]) -> str:
     """What was formed and not searched."""
-    measure = MEASURES[asked.measure]
-    text = (
-        f"Of {many(counts['formed'], 'conjunction', 'conjunctions')} of up to {asked.conditions} conditions, "
-        f"{number(counts['too_small'])} have fewer than {asked.fewest} {counted_people(measure)} on a side, "
-        f"{number(counts['merged'])} hold the same people as a shorter or earlier one, or nearly, and in "
-        f"{number(counts['undefined'])} nothing can be tested."
-    )
+    few = f"fewer than {number(asked.fewest)} {counted_people(MEASURES[asked.measure])}"
+    formed = many(counts["formed"], "conjunction", "conjunctions")
+    limit = f"up to {asked.conditions} conditions" if asked.conditions > 1 else "one condition"
+    if counts["formed"] and counts["too_small"] == counts["formed"]:
+        text = f"Nothing could be searched: each of the {formed} of {limit} has {few} on a side."
+    else:
+        parts = {
+            "too_small": f"{number(counts['too_small'])} with {few} on a side",
+            "merged": f"{number(counts['merged'])} that hold nearly the same people as a shorter or earlier one",
+            "undefined": f"{number(counts['undefined'])} in which nothing can be tested",
+        }
+        left = [part for key, part in parts.items() if counts[key]]
+        rest = f"; not searched: {', '.join(left)}." if left else "."
+        text = f"Searched: {number(counts['searched'])} of {formed} of {limit}{rest}"
     if left_out:
-        text += f" Not searched: {'; '.join(f'{name} ({why})' for name, why in left_out.items())}."
+        text += f" Columns left out: {'; '.join(f'{name} ({why})' for name, why in left_out.items())}."
     return text

@@ -15,7 +15,7 @@ from equieffort.effort.metrics import Comparison
 from equieffort.effort.planning import people_to_decide
 from equieffort.effort.stats import EffortStats
 from equieffort.errors import Setting, capital, label
-from equieffort.recourse.status import Ending, Reason, Termination
+from equieffort.recourse.status import LACKS, Ending, Reason, Termination
 from equieffort.recourse.table import Audience
 from equieffort.words.settings import in_words
 
@@ -99,11 +99,9 @@ def interval_words(measure: Measure, reading: Reading, criteria: Criteria) -> st
 
 def ends_words(measure: Measure, low: float, high: float) -> tuple[str, str]:
     """Both ends of an interval; the unit is said once."""
-    first, last = measure.show(low), "unlimited" if high == inf else measure.show(high)
-    for unit in (" points", " %"):
-        if first.endswith(unit) and last.endswith(unit):
-            first = first.removesuffix(unit)
-    return first, last
+    if high == inf:
+        return measure.show(low), "unlimited"
+    return measure.show(low).removesuffix(measure.unit), measure.show(high)
 
 
 def measure_words(comparison: Comparison, reading: Reading, criteria: Criteria, *, counted: bool = False) -> str:
@@ -263,10 +261,44 @@ def further_words(people: Sequence[Any], endings: Sequence[Reason | None], prova
     'Person 7 is not solved to the end: raise node_limit (it was 500) under solver in the spec and audit again (the
     column `reason` of the CSV file says why, person by person).'
     """
+    final = [isinstance(one, Termination) and one.kind in (Ending.UNDEFINED, *LACKS) for one in endings]
+    lost = [person for person, is_final in zip(people, final, strict=True) if is_final]
+    parts = (
+        [_final_words(lost, [one for one, is_final in zip(endings, final, strict=True) if is_final])] if lost else []
+    )
+    if len(lost) < len(people):
+        open_people, open_endings = zip(
+            *((a, b) for a, b, is_final in zip(people, endings, final, strict=True) if not is_final), strict=True
+        )
+        parts.insert(0, _open_words(open_people, open_endings, provable, audience))
+    return " ".join(parts)
+
+
+def _named(people: Sequence[Any]) -> tuple[str, str]:
+    """So many people as the beginning of a sentence, and the first of them in brackets."""
     first = ", ".join(map(label, people[:5]))
     some = f"first {first}" if len(people) > 5 else first
-    who = f"Person {first} is" if len(people) == 1 else f"{len(people):,} people are"
-    which = "" if len(people) == 1 else f" ({some})"
+    return (f"Person {first}", "") if len(people) == 1 else (f"{len(people):,} people", f" ({some})")
+
+
+def _final_words(people: Sequence[Any], endings: Sequence[Reason | None]) -> str:
+    """People whom no solver can do anything for, and what must be mended in the table."""
+    who, which = _named(people)
+    found = [one for one in endings if isinstance(one, Termination)]
+    zero = dict.fromkeys(repr(one.subject) for one in found if one.kind == Ending.UNDEFINED)
+    gone = dict.fromkeys(repr(one.subject) for one in found if one.kind != Ending.UNDEFINED)
+    why = [f"an equation divides by 0 ({', '.join(zero)})"] if zero else []
+    why += [f"a value is missing ({', '.join(gone)})"] if gone else []
+    return (
+        f"{who} cannot be solved{which}, since {' or '.join(why)}: no solver changes that; correct the values in the "
+        "table, or leave the rows out."
+    )
+
+
+def _open_words(people: Sequence[Any], endings: Sequence[Reason | None], provable: bool, audience: Audience) -> str:
+    """People for whom more work could say more."""
+    who, which = _named(people)
+    who += " is" if len(people) == 1 else " are"
     if not provable:
         judged = in_words((Setting("certified"),), audience)
         how = f"a search proves nothing, however long it goes on; {judged} judges the estimate."

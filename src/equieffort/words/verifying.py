@@ -27,12 +27,22 @@ TOLD = {
     "rules": "the action breaks the rule {subject}",
     "cost": "what {subject} costs is not what its price says",
     "bound": "the proven bound and the cost do not fit together",
+    "curve": "{subject} around this person is not what the kept curve says",
 }
 """What does not hold, by check."""
 
 
-def title_text(people: int, failed: int, contradicted: int) -> str:
-    """The first line."""
+def title_text(people: int, failed: int, contradicted: int, not_rechecked: int = 0) -> str:
+    """The first line.
+
+    >>> title_text(1000, 0, 0, 63)
+    'Everything that was checked holds, but the actions of 63 of 1,000 people could not be re-checked.'
+    """
+    if not failed and not contradicted and not_rechecked:
+        return (
+            "Everything that was checked holds, but the actions of "
+            f"{not_rechecked:,} of {many(people, 'person', 'people')} could not be re-checked."
+        )
     if not failed and not contradicted:
         return f"Everything that was checked holds, for {many(people, 'person', 'people')}."
     parts = [f"{many(failed, 'thing does', 'things do')} not hold"] if failed else []
@@ -47,10 +57,17 @@ def replay_lines(checked: Mapping[str, int], unchecked: Mapping[str, Sequence[in
         f"The model was asked about {many(checked.get('refused', 0), 'refused person', 'refused people')} and "
         f"{checked.get('approved', 0):,} approved.",
     ]
-    if actions := checked.get("flips", 0):
+    actions = checked.get("flips", 0)
+    whole = min(checked.get("equations", 0), checked.get("cost", 0))
+    if whole:
         lines.append(
-            f"{many(actions, 'action was', 'actions were')} replayed in plain numpy: limits, equations, rules, cost, "
+            f"{many(whole, 'action was', 'actions were')} replayed in plain numpy: limits, equations, rules, cost, "
             "and the model's own label after it."
+        )
+    if actions > whole:
+        lines.append(
+            f"Of {many(actions - whole, 'action', 'actions')} limits and the model's own label were checked, "
+            "with values after it as the audit says them."
         )
     for what, rows in unchecked.items():
         whose = what if what == "the cost" else f"the equation of {what}"
@@ -70,12 +87,22 @@ def certificate_lines(counts: Mapping[str, Mapping[str, int]], solver: str) -> l
         asked = sum(of[outcome] for outcome in OUTCOMES)
         answers = {f"{told.format(solver=solver)}": of[outcome] for outcome, told in OUTCOMES.items()}
         answers["not independently checked"] = of["people"] - asked
+        if solver == "grid":
+            answers["not contradicted by a grid"] = answers.pop(OUTCOMES["unsettled"].format(solver=solver))
         told = ", ".join(f"{answer} for {count:,}" for answer, count in answers.items() if count)
         replayed = of["people"] - of["not re-checked"]
         action = f" action replayed for {replayed:,};" if status in ("optimal", "feasible") else ""
         claim = "that nothing leads to approval" if status == "infeasible" else "lower bound"
         lines.append(f"{status} ({of['people']:,}):{action} {claim} {told}.")
-    return lines
+    return [NO_PROOF[solver], *lines] if solver in NO_PROOF else lines
+
+
+NO_PROOF = {
+    "search": "A search proves nothing: it can contradict the audit by a cheaper action, never confirm a bound.",
+    "grid": "A grid proves nothing between its points: it can contradict the audit by a cheaper action, or any action "
+    "where the audit says that there is none, never confirm it.",
+}
+"""What second opinions cannot do, by who gives them."""
 
 
 def failure_lines(failures: Sequence[Failure]) -> list[str]:

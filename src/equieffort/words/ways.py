@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
+from equieffort.errors import listed
 from equieffort.words.reasons import rounded_down
+from equieffort.world.labels import NO_LABELS, Labels
 
 Further = Literal["", "none", "unknown"]
 """Whether there is a way beyond those that are told; empty where nobody asked."""
@@ -25,6 +28,17 @@ def at_most(most: int | None) -> str:
     if most is None:
         return ""
     return " that changes one feature only" if most == 1 else f" that changes at most {most} features"
+
+
+def assumed_linear(nodes: Sequence[str], labels: Labels = NO_LABELS) -> str:
+    """That equations were assumed, where only edges were given.
+
+    >>> assumed_linear(["debt"])
+    "Only edges were given: that 'debt' follows by a linear equation is assumed, and was learned from the data."
+    """
+    named = listed([labels.feature(node) for node in nodes], 3)
+    follow = "follows by a linear equation" if len(nodes) == 1 else "follow by linear equations"
+    return f"Only edges were given: that {named} {follow} is assumed, and was learned from the data."
 
 
 def way_heading(number: int, cost: float, status: str, bound: float) -> str:

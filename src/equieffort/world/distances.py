@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Encoding, Floats
@@ -42,9 +43,16 @@ class Distance(ABC):
 class BoundDistance(ABC):
     """A distance over a fixed table of people."""
 
+    block_bytes: int = 64 * 2**20
+    """Of distances from people to everybody that are best asked for at once."""
+
     @abstractmethod
     def to_all(self, rows: slice) -> Floats:
         """Distances from some people to everybody: a row a person."""
+
+    def around(self, people: npt.NDArray[np.intp]) -> Floats:
+        """The same from people who are named one by one."""
+        return np.concatenate([self.to_all(slice(row, row + 1)) for row in people.tolist()])
 
 
 @dataclass(frozen=True, eq=False)

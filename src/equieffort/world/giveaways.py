@@ -33,8 +33,11 @@ MOST_CODES = 3
 """998 and 999 are found together; more codes than these are not looked for."""
 _ID = re.compile(r"(?i)(^|[_ .-])(id|ids|uuid|guid|ssn|key|nr|no|number|index|row)$|^(id|uuid|ssn)([_ .-]|$)")
 
+SELDOM = 0.05
+"""A value that tells the decision wrongly for so few, beside those who got the rarer one, nearly tells it."""
 CODES = {
     "copy": "DATA_COPIES_OUTCOME",
+    "end": "DATA_COPIES_OUTCOME",
     "person": "DATA_NAMES_PEOPLE",
     "constant": "DATA_CONSTANT",
     "sentinel": "DATA_SENTINEL",
@@ -49,11 +52,12 @@ class Giveaway:
     """A column that should not be among the features as it is."""
 
     feature: str
-    kind: Literal["copy", "person", "constant", "sentinel"]
+    kind: Literal["copy", "end", "person", "constant", "sentinel"]
     values: tuple[Any, ...] = ()
-    """The constant, or the sentinels."""
+    """The constant, the sentinels, or the value that nearly tells the decision."""
     n: int = 0
-    """How many people have them; of names, how many values differ."""
+    """How many people have them; of names, how many values differ; of a value that tells the decision, for how many it
+    is wrong."""
     of: int = 0
     """Among how many."""
     ends: tuple[float, float] = (np.nan, np.nan)
@@ -71,6 +75,8 @@ class Giveaway:
         return {
             "copy": f"{self.feature!r} tells the decision: each of its values goes with one decision, for all "
             f"{self.of:,} people.",
+            "end": f"{self.feature!r} nearly tells the decision: whether it is {shown} goes with the decision for all "
+            f"but {self.n:,} of {self.of:,} people.",
             "person": f"{self.feature!r} is different for almost everybody: {self.n:,} values in {self.of:,} rows. It "
             "looks like a name or number of the person.",
             "constant": f"{self.feature!r} is {shown} in all {self.of:,} rows.",
@@ -85,6 +91,8 @@ class Giveaway:
         return {
             "copy": "Take it out of the features, and train the model without it, if it was written down after the "
             "decision.",
+            "end": "Take it out of the features, and train the model without it, if it was written down after the "
+            "decision.",
             "person": "Take it out of the features; as the id it names people in every answer.",
             "constant": "Take it out of the features: nobody differs in it.",
             "sentinel": "Leave the cells empty if the value is not known, or correct it; if it is real, say how far "
@@ -94,7 +102,8 @@ class Giveaway:
 
 def giveaways(people: pd.DataFrame, features: Iterable[str], outcome: Any = None) -> list[Giveaway]:
     """What the features give away, the gravest first; `outcome` has a decision for each row, if any is known."""
-    found = [one for name in dict.fromkeys(features) for one in _of_column(people[name], outcome)]
+    decided = None if outcome is None else _decided(outcome, people.index)
+    found = [one for name in dict.fromkeys(features) for one in _of_column(people[name], decided)]
     return sorted(found, key=lambda one: list(CODES).index(one.kind))
 
 
@@ -130,6 +139,8 @@ def _of_column(column: pd.Series, outcome: Any) -> list[Giveaway]:
         return [Giveaway(name, "person", (), int(filled.nunique()), n)]
     if pd.api.types.is_bool_dtype(column.dtype) or not pd.api.types.is_numeric_dtype(column.dtype):
         return []
+    if outcome is not None and (end := _one_value(column, outcome)) is not None:
+        return [end]
     values = filled.to_numpy(dtype=np.float64)
     codes = sentinels(values)
     if not codes:
@@ -157,9 +168,16 @@ def names_people(column: pd.Series) -> bool:
     return counts_rows or bool(_ID.search(str(column.name))) or n * (n - 1) / (2 * span) >= COINCIDENCES
 
 
+def _decided(outcome: Any, index: pd.Index) -> pd.Series:
+    """The decisions by position; those that were made so before are not made again for each column."""
+    if isinstance(outcome, pd.Series) and outcome.index.is_(index):
+        return outcome
+    return pd.Series(np.asarray(outcome), index=index)
+
+
 def _copies(column: pd.Series, outcome: Any) -> bool:
     """Whether the column is the outcome in other words: as many values, each with a decision of its own."""
-    decided = pd.Series(np.asarray(outcome), index=column.index)
+    decided = _decided(outcome, column.index)
     known = column.notna() & decided.notna()
     if int(known.sum()) < FEWEST or not _is_plain(column[known]):
         return False
@@ -169,6 +187,27 @@ def _copies(column: pd.Series, outcome: Any) -> bool:
     pairs = pd.DataFrame({"value": column[known], "decided": decided[known]}).drop_duplicates()
     values, decisions = pairs["value"].nunique(), pairs["decided"].nunique()
     return bool(decisions > 1 and len(pairs) == values == decisions)
+
+
+def _one_value(column: pd.Series, outcome: Any) -> Giveaway | None:
+    """Whether the least or the largest value of a number goes with one decision, and all others with the other.
+
+    A length that is full, or an amount of 0, for one decision alone was mostly written down after it; a score from
+    which decisions were made has many values on either side.
+    """
+    decided = _decided(outcome, column.index)
+    known = (column.notna() & decided.notna()).to_numpy()
+    values = column[known].to_numpy(dtype=np.float64)
+    codes, decisions = pd.factorize(decided[known])
+    rarer = int(np.bincount(codes).min()) if len(decisions) == 2 else 0
+    if rarer < FEWEST or len(np.unique(values)) < 3:
+        return None
+    for end in (float(values.min()), float(values.max())):
+        wrong = int(((values == end) != (codes == 0)).sum())
+        wrong = min(wrong, len(values) - wrong)
+        if wrong <= SELDOM * rarer:
+            return Giveaway(str(column.name), "end", (end,), wrong, len(values))
+    return None
 
 
 def sentinels(values: Floats) -> list[float]:
@@ -216,7 +255,7 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, int | float | np.number) and not isinstance(value, bool) else value
 
 
-def first_text(warnings: Iterable[EquieffortWarning]) -> str:
-    """What to look at before anything else, for a terminal; empty if there is nothing."""
+def first_lines(warnings: Iterable[EquieffortWarning]) -> list[str]:
+    """What to look at before anything else, for a terminal; none if there is nothing."""
     lines = [f"  {warning.what}" for warning in warnings if warning.code in FIRST]
-    return "\n".join(["Check first:", *lines]) if lines else ""
+    return ["Check first:", *lines] if lines else []

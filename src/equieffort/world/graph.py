@@ -48,7 +48,7 @@ class CausalGraph:
         if not_text := [name for name in names if not isinstance(name, str)]:
             raise _bad_graph(
                 f"The nodes of a causal graph are column names; got {listed(not_text)}, which are not text.",
-                fix="Name each node as its column is named in the data.",
+                fix="Name each node as its column in the data; X.columns = X.columns.map(str) names these by text.",
             )
         return cls(_in_causal_order(list(dict.fromkeys(names)), edges), tuple(sorted(set(edges))))
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools
-from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, many
+from equieffort.errors import DataError, ParameterError, SchemaError, Setting, closest, label, listed, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, as_fields, from_fields
 from equieffort.world.labels import BETWEEN, labels_of
@@ -24,6 +24,8 @@ _bad_groups = partial(SchemaError, "SCHEMA_GROUPS")
 MOST_VALUES = 20
 """Numbers of more values than this are taken for amounts, which need bins."""
 MOST_GROUPS = 200
+EVERYBODY = "everybody"
+"""The one group where nobody is compared."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,13 @@ class Groups:
         With `alone` people of fewer than two groups will do: they have recourse, and are compared with nobody.
         """
         columns = schema.sensitive_columns
+        if not columns:
+            if not alone:
+                raise _bad_groups(
+                    "The schema names no sensitive column, and an audit compares groups.",
+                    fix="Give Schema(sensitive=..., protected=...); ee.find_recourse and ee.solve need no groups.",
+                )
+            return cls((EVERYBODY,), np.zeros(len(frame), dtype=np.int16), (), Rest(), columns)
         for name in columns:
             if name not in frame.columns:
                 raise DataError(
@@ -203,6 +212,20 @@ class Groups:
         """`around` for every group, those of `pairs` first: what is read around individuals."""
         first = self.pairs
         return (*first, *(one for code in range(len(self.labels)) for one in self.around(code) if one not in first))
+
+    def versus(self, group: str | None = None) -> list[Versus]:
+        """All comparisons but those of people whose group is not known, or those of one group."""
+        pairs = [one for one in self.pairs if one.role != "unknown"]
+        if group is None:
+            return pairs
+        known = list(dict.fromkeys(self.labels[one.group] for one in pairs))
+        if group not in known:
+            raise ParameterError(
+                "PARAMETER",
+                f"group is {group!r}, which is not compared with another.",
+                fix=f"Choose from {', '.join(map(repr, known))}.",
+            )
+        return [one for one in pairs if self.labels[one.group] == group]
 
     def two(self, compared: Versus) -> Groups:
         """The two sides of a comparison as groups 0 and 1; where there are people on neither side, they are group 2."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype
+
+from equieffort.data.frames import infer_kind, reads_as_number
 from equieffort.errors import SchemaError, closest, listed
 from equieffort.foundations.arguments import check_mapping, refused, shown
-from equieffort.world.rules import parse_rule
+from equieffort.world.rules import Always, Constraint, Forbidden, Implies, Monotone, Sum, parse_rule
 from equieffort.world.rules.tree import Compare, Joined, Literal, Name, Node, Not, Within
 
 BETWEEN = " & "
@@ -86,8 +91,9 @@ class Labels:
         return bool(self.groups or self.features or self.levels)
 
     def group(self, name: str) -> str | None:
-        """The people of a group; None where it has no label."""
-        return self.groups.get(name)
+        """The people of a group; None where it has no label. Numbers beside missing values are floats: 1 is 1.0."""
+        found = self.groups.get(name)
+        return self.groups.get(_shorter(name)) if found is None else found
 
     def feature(self, name: str) -> str:
         """A feature's label, or its name."""
@@ -98,8 +104,7 @@ class Labels:
         named = self.levels.get(feature)
         if not named:
             return None
-        whole = isinstance(value, float) and value.is_integer()
-        return named.get(str(value)) or (named.get(str(int(value))) if whole else None)
+        return next((named[text] for text in _spellings(value) if text in named), None)
 
     def check(self, columns: Iterable[Any], groups: Iterable[str]) -> None:
         """Refuse labels of what does not exist: a slip there would go unseen."""
@@ -109,6 +114,13 @@ class Labels:
             "levels": (self.levels, columns),
             "groups": (self.groups, groups),
         }
+        for name in groups:
+            if name not in self.groups and _shorter(name) in self.groups and _shorter(name) in groups:
+                raise SchemaError(
+                    "SCHEMA_LABELS",
+                    f"labels.groups names {_shorter(name)!r}, and there is a group {name!r} too.",
+                    fix="Name both of them.",
+                )
         for part, (named, known) in found.items():
             taken = [name for name in known if name not in named and name in named.values()]
             if taken and part != "levels":
@@ -117,14 +129,60 @@ class Labels:
                     f"labels.{part} calls something {taken[0]!r}, which is the name of something else.",
                     fix="Choose another label, or name both.",
                 )
-            for name in named:
-                if name not in known:
-                    what = "group" if part == "groups" else "column"
-                    raise SchemaError(
-                        "SCHEMA_LABELS",
-                        f"labels.{part} names {name!r}, which is no {what}. {closest(name, known)}".rstrip(),
-                        fix=f"The {what}s are {listed(known, 20)}.",
-                    )
+            spelled = {*known, *(map(_shorter, known) if part == "groups" else ())}
+            if strange := [name for name in named if name not in spelled]:
+                what = "group" if part == "groups" else "column"
+                error = SchemaError(
+                    "SCHEMA_LABELS",
+                    f"labels.{part} names {strange[0]!r}, which is no {what}. {closest(strange[0], known)}".rstrip(),
+                    fix=f"The {what}s are {listed(known, 20)}.",
+                )
+                error.label = (part, strange[0])
+                raise error
+
+    def check_levels(self, frame: pd.DataFrame, known: Mapping[str, Iterable[Any]]) -> None:
+        """Refuse labels of levels that a category does not have, in the table or as further `known` ones.
+
+        A number may be set to others than those that somebody has.
+        """
+        for column, named in self.levels.items():
+            if column not in frame.columns:
+                continue
+            held = [*frame[column].dropna().unique().tolist(), *known.get(column, ())]
+            has_levels = infer_kind(frame[column]) == "categorical" or is_bool_dtype(frame[column])
+            spelled = {text for level in held for text in _spellings(level)}
+            strange = [name for name in named if not (name in spelled if has_levels else reads_as_number(name))]
+            if strange:
+                levels = dict.fromkeys(map(str, held))
+                error = SchemaError(
+                    "SCHEMA_LABELS",
+                    f"labels.levels names {strange[0]!r}, which is no level of {column!r}. "
+                    f"{closest(strange[0], levels)}".rstrip(),
+                    fix=f"The levels are {listed(levels, 20)}.",
+                )
+                error.label = ("levels", strange[0])
+                raise error
+
+
+def _spellings(value: Any) -> tuple[str, ...]:
+    """How a level may be written as a key: a flag as in Python or in a spec, a whole number with its point or without.
+
+    >>> _spellings(True), _spellings(2.0), _spellings("own")
+    (('True', 'true'), ('2.0', '2'), ('own',))
+    """
+    if isinstance(value, bool | np.bool_):
+        return str(value), str(value).lower()
+    whole = isinstance(value, float) and value.is_integer()
+    return (str(value), str(int(value))) if whole else (str(value),)
+
+
+def _shorter(group: str) -> str:
+    """A group's name with its whole numbers as people write them, without a point.
+
+    >>> _shorter("1.0"), _shorter("female & 2.0"), _shorter("1.5")
+    ('1', 'female & 2', '1.5')
+    """
+    return BETWEEN.join(part.removesuffix(".0") if reads_as_number(part) else part for part in group.split(BETWEEN))
 
 
 NO_LABELS = Labels()
@@ -157,6 +215,35 @@ def told_rule(rule: str, names: Labels) -> str:
     "yearly income < 45 and job = 'A171'"
     """
     return _told(parse_rule(rule).tree, names) if names.features or names.levels else rule
+
+
+def told_constraint(link: Constraint, names: Labels) -> str:
+    """A rule between features for readers.
+
+    >>> names = Labels(features={"home": "housing"}, levels={"home": {"own": "a house of one's own"}})
+    >>> told_constraint(Forbidden("home", [("own", "rent")]), names)
+    "housing must not change from a house of one's own to 'rent'"
+    >>> told_constraint(Sum({"home": 1}, upper=2), names)
+    'housing <= 2'
+    """
+    if not (names.features or names.levels):
+        return str(link)
+    if isinstance(link, Always):
+        return _told(link.parsed.tree, names)
+    if isinstance(link, Implies):
+        given, then = (_told(part.tree, names) for part in link.parsed)
+        return f"if {given} then {then}"
+    if isinstance(link, Monotone):
+        return str(replace(link, cause=names.feature(link.cause), effect=names.feature(link.effect)))
+    if isinstance(link, Sum):
+        return str(replace(link, weights={names.feature(name): size for name, size in link.weights.items()}))
+    if not isinstance(link, Forbidden):
+        return str(link)
+    parts = []
+    for move in link.moves:
+        ends = zip(("from", "to"), move, strict=True)
+        parts.append(" ".join(f"{w} {names.level(link.feature, v) or repr(v)}" for w, v in ends if v is not None))
+    return f"{names.feature(link.feature)} must not change {' nor '.join(parts)}".rstrip()
 
 
 def _told(node: Node, names: Labels) -> str:

@@ -13,13 +13,14 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import pandas as pd
+
 from equieffort.errors import SchemaError, Setting, capital, closest, label, listed
 from equieffort.foundations.arguments import as_plain, is_number, shown
 
 _bad_levels = partial(SchemaError, "SCHEMA_LEVELS")
 
 Level = Any
-Prices = Mapping[tuple[Level, Level], float]
 
 
 def is_level(value: Any) -> bool:
@@ -42,7 +43,16 @@ def read_order(given: Any) -> tuple[Level, ...]:
 
 
 def read_prices(given: Any) -> dict[tuple[Level, Level], float]:
-    """What changes from one level to another cost: by pair (from, to), or one mapping inside another."""
+    """What changes from one level to another cost: by pair (from, to), one mapping inside another, or a matrix.
+
+    A matrix has a row for each level people have and a column for each they may take. Infinity is the price of what
+    nobody can do.
+
+    >>> read_prices(pd.DataFrame({"own": [2.0, 0.0], "rent": [0.0, None]}, index=["rent", "own"]))
+    {('rent', 'own'): 2.0, ('own', 'rent'): inf}
+    """
+    if isinstance(given, pd.DataFrame):
+        given = _of_matrix(given)
     if not isinstance(given, Mapping) or not given:
         raise _bad_levels(f"prices is {shown(given)}, not a table of prices.", fix=("As in ", Setting("prices"), "."))
     pairs: dict[Any, Any] = {}
@@ -52,6 +62,35 @@ def read_prices(given: Any) -> dict[tuple[Level, Level], float]:
         else:
             pairs[start] = said
     return {_pair(pair): _price(pair, price) for pair, price in pairs.items()}
+
+
+def _of_matrix(table: pd.DataFrame) -> dict[tuple[Level, Level], Any]:
+    """The prices off the diagonal, on which staying costs nothing; an empty cell is what nobody can do."""
+    for names, what in ((table.index, "row"), (table.columns, "column")):
+        if not names.is_unique:
+            raise _bad_levels(
+                f"prices has two {what}s named {label(names[names.duplicated()][0])}.", fix="Give each level one."
+            )
+    found: dict[tuple[Level, Level], Any] = {}
+    for start in table.index:
+        for end in table.columns:
+            price = as_plain(table.at[start, end])
+            free = price is None or price is pd.NA or price != price
+            if start != end:
+                found[as_plain(start), as_plain(end)] = math.inf if free else price
+            elif not free and price != 0:
+                raise _bad_levels(
+                    f"prices has a price from {label(start)} to itself.", fix="Write 0 there, or leave the cell empty."
+                )
+    return found
+
+
+def without_forbidden(
+    prices: Mapping[tuple[Level, Level], float],
+) -> tuple[dict[tuple[Level, Level], float], list[tuple[Level, Level]]]:
+    """The finite prices, and the changes that nobody can make."""
+    finite = {pair: price for pair, price in prices.items() if math.isfinite(price)}
+    return finite, [pair for pair in prices if pair not in finite]
 
 
 def _pair(pair: Any) -> tuple[Level, Level]:
@@ -67,17 +106,22 @@ def _pair(pair: Any) -> tuple[Level, Level]:
 
 
 def _price(pair: tuple[Level, Level], price: Any) -> float:
-    if not (is_number(price) and math.isfinite(price) and price > 0):
+    if not (is_number(price) and price > 0):
         raise SchemaError(
             "SCHEMA_WEIGHT",
             f"The price from {label(pair[0])} to {label(pair[1])} is {shown(price)}, not a positive number.",
             fix=(
-                "Give a positive price. A change that nobody can make is forbidden by a rule: ",
+                "Give a positive price, or infinity for a change that nobody can make; a rule says that too: ",
                 Setting("forbid"),
                 ".",
             ),
         )
     return float(price)
+
+
+def are_truth_values(levels: Sequence[Level]) -> bool:
+    """Whether these are false and true, whose order nobody has to declare."""
+    return set(levels) == {False, True}
 
 
 def check_order(name: str, order: Sequence[Level], levels: Sequence[Level]) -> None:

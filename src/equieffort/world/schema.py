@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import pandas as pd
 
-from equieffort.data.frames import KINDS, Column, Encoding, Kind, number, read_frame, require_columns
+from equieffort.data.frames import KINDS, Column, Encoding, Kind, may_be_whole, number, read_frame, require_columns
 from equieffort.data.one_hot import OneHot, alike_families
-from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
+from equieffort.errors import DataError, SchemaError, Setting, capital, closest, label, listed, warn
 from equieffort.foundations.arguments import (
     check_flag,
     check_mapping,
@@ -29,18 +29,23 @@ from equieffort.foundations.arguments import (
     names_in,
     shown,
 )
-from equieffort.foundations.saved import as_fields, from_hints
+from equieffort.foundations.saved import APART, as_fields, from_hints
 from equieffort.world.graph import CausalGraph
-from equieffort.world.labels import Labels, SensitiveColumns
+from equieffort.world.labels import Labels, SensitiveColumns, told_constraint
 from equieffort.world.opponents import read_reference
-from equieffort.world.ordered import check_known, check_order, read_order, read_prices
-from equieffort.world.rules import Constraint, read_constraint
+from equieffort.world.ordered import check_known, check_order, read_order, read_prices, without_forbidden
+from equieffort.world.rules import Constraint, Forbidden, read_constraint
 
 _bad_limits = partial(SchemaError, "SCHEMA_LIMITS")
 
 Role = Literal["actionable", "mutable", "immutable"]
 Direction = Literal["both", "up", "down"]
 Range = tuple[float | None, float | None]
+if TYPE_CHECKING:
+    Prices = Mapping[tuple[Any, Any], float] | Mapping[Any, Mapping[Any, float]] | pd.DataFrame
+else:
+    # What a feature holds once they are read, and what is saved.
+    Prices = Mapping[tuple[Any, Any], float]
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,8 @@ class Feature:
     kind
         "continuous", "integer", "binary" or "categorical"; None infers it from the column: float is continuous, int
         integer, bool binary, text categorical, and a column of the numbers 0 and 1 is binary, whatever its type.
+        So whole numbers that pandas holds as floats, as it does beside missing values, are continuous; where some are
+        missing a warning says so. Say "integer", or store them as Int64.
     direction
         "both", "up" or "down": where an intervention may move the value: of a number, of a binary feature (up is from 0
         to 1, from False to True), or of a category whose levels have an order.
@@ -76,7 +83,9 @@ class Feature:
         costs the weight, and a single step of k levels weight / (k - 1). Without, any change costs the weight.
     prices
         What changes from one level of a category to another cost, where that is not what `weight` and `steps` say:
-        {("rent", "own"): 2.0}, or {"rent": {"own": 2.0}}. A pair that is not there keeps its price.
+        {("rent", "own"): 2.0}, {"rent": {"own": 2.0}}, or a pandas table with a row for each level people have and a
+        column for each they may take. A pair that is not there keeps its price; an infinite price, or an empty cell of
+        the table, says that nobody can make that change, and becomes a `Forbidden` of the schema.
     observed
         (least, largest) observed value where that is the limit, because nothing was declared; of a binary number
         (0, 1). `RecourseProblem.of` fills it in from the reference data, whatever stood there.
@@ -93,25 +102,28 @@ class Feature:
     weight: float | tuple[float, float] = field(default=1.0, kw_only=True)
     order: tuple[Any, ...] | None = field(default=None, kw_only=True)
     steps: bool = field(default=False, kw_only=True)
-    prices: Mapping[tuple[Any, Any], float] | None = field(default=None, kw_only=True)
+    prices: Prices | None = field(default=None, kw_only=True)
     observed: Range | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.role, str) or self.role not in get_args(Role):
             raise SchemaError(
                 "SCHEMA_ROLE",
-                f"{shown(self.role)} is not a role. {closest(self.role, get_args(Role))}".rstrip(),
+                f"{capital(shown(self.role))} is not a role. {closest(self.role, get_args(Role))}".rstrip(),
                 fix=('A role is "actionable", "mutable" or "immutable"; ', Setting("protected"), "."),
             )
         if self.kind is not None and not (isinstance(self.kind, str) and self.kind in KINDS):
             raise SchemaError(
                 "SCHEMA_KIND",
-                f"{shown(self.kind)} is not a kind. {closest(self.kind, KINDS)}".rstrip(),
+                f"{capital(shown(self.kind))} is not a kind. {closest(self.kind, KINDS)}".rstrip(),
                 fix=f"A kind is one of {listed(KINDS)}.",
             )
         if not isinstance(self.direction, str) or self.direction not in get_args(Direction):
             raise SchemaError(
-                "SCHEMA_ROLE", f"{shown(self.direction)} is not a direction.", fix='Use "both", "up" or "down".'
+                "SCHEMA_ROLE",
+                f"{capital(shown(self.direction))} is not a direction. "
+                f"{closest(self.direction, get_args(Direction))}".rstrip(),
+                fix='Use "both", "up" or "down".',
             )
         self._read_levels()
         self._check_limits()
@@ -156,7 +168,7 @@ class Feature:
         _check_pair("observed", self.observed, "The least observed value", "the largest", "Leave it out.")
         if any(end is not None and math.isinf(end) for end in self.observed or ()):
             raise _bad_limits(f"observed is {self.observed!r}.", fix="Leave it out.")
-        if self.role != "actionable" and (self.steps or self.prices):
+        if self.role != "actionable" and (self.steps or self.priced):
             raise _bad_limits(
                 f"A feature that is {self.role} has prices for interventions, which it never gets.",
                 fix="Remove them, or make it actionable.",
@@ -216,6 +228,11 @@ class Feature:
         return self.direction == "down" or any(end is not None for end in ends)
 
     @property
+    def priced(self) -> dict[tuple[Any, Any], float]:
+        """The prices that were declared, by pair of levels."""
+        return {} if self.prices is None else dict(cast("Mapping[tuple[Any, Any], float]", self.prices))
+
+    @property
     def weights(self) -> tuple[float, float]:
         """The weights (up, down)."""
         if isinstance(self.weight, tuple | list):
@@ -273,7 +290,8 @@ class Schema:
     Parameters
     ----------
     sensitive
-        The sensitive column, or several whose values together form the groups.
+        The sensitive column, or several whose values together form the groups. None, and `protected` None, where nobody
+        is compared: for `find_recourse` and `solve`; an audit refuses it.
     protected
         The protected value (a tuple of values when `sensitive` is several columns), or a list of them: who is judged.
     reference
@@ -302,9 +320,11 @@ class Schema:
         Categories that the table holds as columns of 0 and 1, and that the model gets so: category -> its columns, or
         category -> {level: column}, in which None is the level that has no column (as after `drop="first"`). Each is
         one category everywhere: in `features`, rules, the graph, costs and results.
+    unused
+        Columns of the table that are known to play no part: nobody is warned of them.
     """
 
-    sensitive: str | Sequence[str]
+    sensitive: str | Sequence[str] | None
     protected: Any
     reference: Any = None
     favourable: Any
@@ -315,19 +335,29 @@ class Schema:
     max_actions: int | None = None
     labels: Labels | Mapping[str, Any] = field(default_factory=Labels)
     one_hot: Mapping[str, Sequence[str] | Mapping[str, str | None]] = field(default_factory=dict)
+    unused: Sequence[str] = field(default=(), metadata=APART)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", Labels.of(self.labels))
         takes = "a column name or a list of them"
-        if not names_in("sensitive", self.sensitive, takes, error=SchemaError):
+        if self.sensitive is None:
+            self._check_without_groups()
+        elif not names_in("sensitive", self.sensitive, takes, error=SchemaError):
             raise SchemaError("PARAMETER", "sensitive names no column.", fix="Name the column with the groups.")
         others = names_in("also_protected", self.also_protected, takes, error=SchemaError)
         object.__setattr__(self, "also_protected", others)
+        object.__setattr__(self, "unused", names_in("unused", self.unused, takes, error=SchemaError))
         check_mapping("features", self.features, 'a mapping such as {"age": "actionable"}', error=SchemaError)
         features = {
             name: feature if isinstance(feature, Feature) else Feature(feature)
             for name, feature in self.features.items()
         }
+        forbidden: list[Constraint] = []
+        for name, feature in features.items():
+            finite, never = without_forbidden(feature.priced)
+            if never:
+                features[name] = replace(feature, prices=finite or None)
+                forbidden.append(Forbidden(name, never))
         object.__setattr__(self, "features", features)
         object.__setattr__(
             self, "one_hot", {name: dict(one) for name, one in OneHot.of(self.one_hot).categories.items()}
@@ -337,7 +367,7 @@ class Schema:
         given = [self.rules] if isinstance(self.rules, str | Constraint) else self.rules
         given = items_in("rules", given, "a list of rules between features", error=SchemaError)
         rules = tuple(rule if isinstance(rule, Constraint) else read_constraint(rule) for rule in given)
-        object.__setattr__(self, "rules", rules)
+        object.__setattr__(self, "rules", (*rules, *(rule for rule in forbidden if rule not in rules)))
         check_number(
             "max_actions", self.max_actions, "a whole number, 1 or more, or None for no limit", lambda most: most >= 1,
             whole=True, optional=True, error=SchemaError,
@@ -348,6 +378,16 @@ class Schema:
                     "SCHEMA_SENSITIVE_ACTIONABLE",
                     f"The protected column {name!r} is declared {features[name].role}.",
                     fix="Leave it out of `features`: protected columns never change.",
+                )
+
+    def _check_without_groups(self) -> None:
+        """Refuse groups of a column that is not named."""
+        for key in ("protected", "reference"):
+            if getattr(self, key) is not None:
+                raise SchemaError(
+                    "SCHEMA_GROUPS",
+                    f"{key} names a group, and sensitive is None: no column says who is in it.",
+                    fix=f"Name the column as sensitive, or give {key}=None too where nobody is compared.",
                 )
 
     def _check_spread(self) -> None:
@@ -399,12 +439,17 @@ class Schema:
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
         """The sensitive columns as a tuple, which knows what their groups are called."""
-        return SensitiveColumns(names_in("sensitive", self.sensitive), self.names)
+        return SensitiveColumns(() if self.sensitive is None else names_in("sensitive", self.sensitive), self.names)
 
     @property
     def names(self) -> Labels:
         """What people call groups, features and levels."""
         return Labels.of(self.labels)
+
+    @property
+    def told_rules(self) -> dict[str, str]:
+        """Each rule between features, as it is written, and how readers are told of it."""
+        return {str(link): told_constraint(link, self.names) for link in self.constraints}
 
     @property
     def protected_columns(self) -> tuple[str, ...]:
@@ -475,7 +520,14 @@ class Schema:
         require_columns(frame, model_features, ("The model uses a feature, but ", table))
         require_columns(frame, self.rule_columns, ("A rule between features names a column, but ", table))
         self._check_graph(frame, graph, model_features)
-        used = {*self.features, *self.protected_columns, *graph.nodes, *model_features, *self.rule_columns}
+        used = {
+            *self.features,
+            *self.protected_columns,
+            *graph.nodes,
+            *model_features,
+            *self.rule_columns,
+            *self.unused,
+        }
         extra = [name for name in frame.columns if name not in used]
         if extra:
             warn(
@@ -490,6 +542,21 @@ class Schema:
                 fix='Give at least one feature the role "actionable".',
             )
         self._check_one_hot(frame)
+
+    def warn_of_fractions(self, frame: pd.DataFrame) -> None:
+        """Warn of numbers that are all whole, in a type of fractions only because some are missing perhaps."""
+        moving = {name: f for name in self.features if (f := self.feature(name)).role != "immutable"}
+        found = [n for n, f in moving.items() if f.kind is None and n in frame.columns and may_be_whole(frame[n])]
+        if found:
+            warn(
+                "SCHEMA_KIND_ASSUMED",
+                f"{listed(found)} {'holds' if len(found) == 1 else 'hold'} nothing but whole numbers, as floats beside "
+                "missing values: taken as continuous, so that fractions may be proposed.",
+                fix=(
+                    "Declare ", Setting("kind of feature", "integer"), " if only whole numbers make sense, ",
+                    Setting("kind of feature", "continuous"), " if not.",
+                ),
+            )  # fmt: skip
 
     def _check_graph(self, frame: pd.DataFrame, graph: CausalGraph, model_features: list[str]) -> None:
         graph.require(frame.columns)
@@ -540,7 +607,7 @@ class Schema:
         if len(sensitive) > 1 and isinstance(protected, list) and not any(isinstance(key, list) for key in protected):
             # One group of several columns; in a list of groups each would be a list.
             protected = tuple(protected)
-        given = {"sensitive": sensitive[0] if len(sensitive) == 1 else sensitive, "protected": protected}
+        given = {"sensitive": sensitive[0] if len(sensitive) == 1 else sensitive or None, "protected": protected}
         return cls(**said | given | {"reference": read_reference(said["reference"])})
 
 
@@ -563,19 +630,31 @@ SAVED = {
 def check_kinds(schema: Schema, encoding: Encoding) -> None:
     """Refuse what a feature of its kind cannot have."""
     for name in schema.actionable:
-        feature, column = schema.feature(name), encoding[name]
+        check_kind(name, schema.feature(name), encoding[name])
+
+
+def check_kind(name: str, feature: Feature, column: Column) -> None:
+    """Refuse what a feature cannot have that holds what this column does; the error knows the feature."""
+    try:
         if column.is_category:
             _check_category(name, feature, column)
-            continue
-        if feature.order is not None or feature.steps or feature.prices is not None:
-            raise SchemaError(
-                "SCHEMA_KIND",
-                f"The {column.kind} feature {name!r} has an order, steps or prices of levels, which only categories "
-                "can have; numbers are ordered by themselves.",
-                fix="Remove them, or declare the feature as categorical if its numbers are levels.",
-            )
-        for key, end in zip(("lower", "upper"), feature.limits, strict=True):
-            _check_number(f"{key} of {name!r}", end)
+        else:
+            _check_amounts(name, feature, column)
+    except SchemaError as error:
+        error.feature = name
+        raise
+
+
+def _check_amounts(name: str, feature: Feature, column: Column) -> None:
+    if feature.order is not None or feature.steps or feature.prices is not None:
+        raise SchemaError(
+            "SCHEMA_KIND",
+            f"The {column.kind} feature {name!r} has an order, steps or prices of levels, which only categories "
+            "can have; numbers are ordered by themselves.",
+            fix="Remove them, or declare the feature as categorical if its numbers are levels.",
+        )
+    for key, end in zip(("lower", "upper"), feature.limits, strict=True):
+        _check_number(f"{key} of {name!r}", end)
 
 
 def _check_category(name: str, feature: Feature, column: Column) -> None:
@@ -602,4 +681,4 @@ def _check_category(name: str, feature: Feature, column: Column) -> None:
     if order is not None:
         check_order(name, order, column.levels)
     known = tuple(dict.fromkeys((*(order or ()), *column.levels)))
-    check_known(f"prices of {name!r}", (level for pair in feature.prices or () for level in pair), known)
+    check_known(f"prices of {name!r}", (level for pair in feature.priced for level in pair), known)

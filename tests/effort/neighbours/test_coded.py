@@ -11,10 +11,12 @@ import pytest
 from tests.effort.neighbours.test_sweep import naive_distances, people
 
 from equieffort.effort.metrics import PAPER_QUANTILES
+from equieffort.effort.neighbours import coded as coded_module
 from equieffort.effort.neighbours.coded import Coded
-from equieffort.effort.neighbours.coded_kernels import _round
+from equieffort.effort.neighbours.coded_kernels import sweep_coded
+from equieffort.effort.neighbours.digits import to_double
 from equieffort.effort.neighbours.entries import equal_rows_together, kinds
-from equieffort.foundations.jit import linked
+from equieffort.foundations.jit import compile_at_once, linked
 
 MANY = np.unique([share * q for q in PAPER_QUANTILES for share in (0.8, 1.0, 1.2) if share * q <= 1])
 
@@ -66,8 +68,25 @@ def wrong(coded, bound, centres, quantiles, group, cost, groups=3):
     return bad
 
 
+@pytest.fixture(autouse=True)
+def at_once():
+    """Compiled, also where there is little to do."""
+    with compile_at_once():
+        yield
+
+
+@pytest.fixture(params=["compiled", "in numpy"])
+def engine(request, monkeypatch):
+    """And as it is done until then."""
+    if request.param == "in numpy":
+        monkeypatch.setattr(coded_module, "sweep_coded", lambda *given, work: sweep_coded.in_numpy(*given))
+    with np.errstate(all="ignore"):
+        yield
+
+
 @pytest.mark.parametrize("kind", ["plain", "ties", "categories", "clusters", "heavy", "far", "twins"])
 @pytest.mark.parametrize(("n", "features"), [(1, 1), (2, 2), (7, 0), (60, 3), (700, 1), (900, 5), (2500, 12)])
+@pytest.mark.usefixtures("engine")
 def test_as_numpy_to_the_bit(kind, n, features):
     rng = np.random.default_rng([n, features, len(kind)])
     bound, group, cost = population(rng, n, features, kind)
@@ -103,7 +122,7 @@ def test_the_bound_on_the_error_of_codes_is_needed_and_enough(monkeypatch):
 
 
 def test_digits_are_rounded_once_and_to_even():
-    rng, compiled = np.random.default_rng(0), linked(_round)
+    rng, compiled = np.random.default_rng(0), linked(to_double)
     for _ in range(3000):
         bits = int(rng.integers(1, 63))
         low, middle, high = (int(rng.integers(0, 2 ** int(rng.integers(1, 63)))) for _ in range(3))
@@ -115,7 +134,7 @@ def test_digits_are_rounded_once_and_to_even():
         if high >= 2**62:
             continue
         told = (low + (middle << 40) + (high << 80)) / 2**7
-        assert _round(low, middle, high, -7) == compiled(low, middle, high, -7) == told
+        assert to_double(low, middle, high, -7) == compiled(low, middle, high, -7) == told
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from equieffort.effort.search import code_features
-from equieffort.effort.search.coding import _shortest
+from equieffort.effort.search.coding import shortest_between
 from equieffort.world.rules import parse_rule
 
 RNG = np.random.default_rng(5)
@@ -73,11 +73,11 @@ def test_by_hand():
     assert coded.codes.tolist() == [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 2]]
 
 
-def test_a_cut_is_the_shortest_number_that_parts_the_same_people():
-    assert _shortest(np.float64(1234.567), np.float64(1260.0)) == 1240.0
+def test_a_cut_is_theshortest_between_number_that_parts_the_same_people():
+    assert shortest_between(np.float64(1234.567), np.float64(1260.0)) == 1240.0
     for _ in range(200):
         low, high = np.sort(RNG.normal(size=2) * 10.0 ** RNG.integers(-8, 8))
-        assert low <= _shortest(low, high) < high
+        assert low <= shortest_between(low, high) < high
 
 
 def test_what_cannot_be_searched_is_named():

@@ -126,3 +126,16 @@ def test_people_not_solved_to_the_end_bound_and_flag_nothing():
     withheld = search(coded, group, counted, [(1, 0)], Asked(), flags=False)
     assert not withheld.flagged.any()
     assert np.isnan(withheld.bound).all()
+
+
+def test_a_subgroup_in_which_nobody_of_one_side_is_approved():
+    rng = np.random.default_rng(8)
+    codes, group = rng.integers(0, 2, (1, 1000)).astype(np.uint8), rng.integers(0, 2, 1000)
+    approved = (rng.random(1000) < 0.4) & ~((group == 1) & (codes[0] == 0))
+    coded = Coded((CodedFeature("f0", ("f0 = 0", "f0 = 1")),), codes, {})
+    counted = Counted.of(np.ones(1000, dtype=bool), approved.astype(float))
+    found = search(coded, group.astype(np.int64), counted, [(1, 0)], Asked(measure="impact_ratio"))
+    # A ratio of 0 is the farthest of all from equal, and flagged.
+    assert found.estimate[0] == 0
+    assert found.flagged.tolist() == [True, False]
+    assert found.bound[0] == 0

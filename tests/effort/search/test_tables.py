@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from equieffort.effort.search import ALIKE, code_features, find_subgroups, subgroups_formed
+from equieffort.effort.search import ALIKE, code_features, find_subgroups, kernels, subgroups_formed
 from equieffort.effort.search.counted import KEYS, SIZE, Counted
 from equieffort.effort.search.kernels import TABULATE
 from equieffort.world.rules import parse_rule
@@ -107,18 +107,20 @@ def test_the_shortest_rule_is_kept():
     assert not any("twin" in rule or "first = 'in'" in rule for rule in rules)
 
 
-def test_compiled_is_interpreted_to_the_last_bit():
+def test_compiled_interpreted_and_in_numpy_are_the_same_to_the_last_bit():
     rng = np.random.default_rng(2)
     codes = np.vstack([rng.integers(0, 3, (4, 60)), np.zeros((1, 60))]).astype(np.uint8)
     triples = np.array([[0, 1, 2], [1, 2, 3], [3, 4, 4]])
     begin, end = np.zeros((5, 5), dtype=np.int64), np.zeros((5, 5), dtype=np.int64)
     end[:, 3], begin[:4, 4], end[:4, 4] = 3, 1, 3
     arguments = codes, triples, rng.integers(0, 2, 60), rng.exponential(1, (60, 4)), begin, end, 3, 2
-    tables = [np.zeros((3, 5**3 * 2, 4)) for _ in range(2)]
+    tables = [np.zeros((3, 5**3 * 2, 4)) for _ in range(3)]
     TABULATE(*arguments, tables[0])
     TABULATE.interpreted(*arguments, tables[1])
+    TABULATE.in_numpy(*arguments, tables[2])
     assert tables[0].any()
     np.testing.assert_array_equal(tables[0], tables[1])
+    np.testing.assert_array_equal(tables[0], tables[2])
 
 
 def test_threads_change_no_bit():
@@ -147,3 +149,37 @@ def test_nobody_and_nothing():
     assert (nothing.formed, len(nothing.pair)) == (0, 0)
     alone = find_subgroups(coded.features, coded.codes, np.full(30, -1), values, [(1, 0)], fewest=2)
     assert (len(alone.pair), alone.too_small) == (0, alone.formed)
+
+
+def test_one_table_and_what_each_slot_holds_as_by_masks():
+    """Three features of four levels; a slot that holds levels 1 and 2, and one that holds all of them."""
+    rng, n, levels, slots, groups = np.random.default_rng(5), 200, 4, 6, 2
+    codes, group, values = rng.integers(0, levels, (3, n)), rng.integers(0, groups, n), rng.exponential(size=(n, 2))
+    begin, end = np.array([0, 1, 2, 3, 1, 0]), np.array([1, 2, 3, 4, 3, 4])
+    table = np.zeros((slots**3 * groups, 2))
+    kernels.visit(codes, np.array([0, 1, 2]), group, values, slots, groups, table)
+    cells = table.reshape(slots, slots, slots, groups, 2)
+    np.testing.assert_allclose(cells.sum(axis=(0, 1, 2, 3)), values.sum(axis=0))
+    assert not cells[levels:].any()
+    one = (codes == np.array([[3], [0], [2]])).all(axis=0) & (group == 1)
+    np.testing.assert_allclose(cells[3, 0, 2, 1], values[one].sum(axis=0))
+    kernels.add_up(begin, end, 1, slots, slots * slots, levels, groups, table)
+    kernels.add_up(begin, end, slots, slots, slots, levels, groups, table)
+    kernels.add_up(begin, end, slots * slots, slots, 1, levels, groups, table)
+    holds = (np.arange(levels) >= begin[:, None]) & (np.arange(levels) < end[:, None])
+    for first, second, third, side in product(range(slots), range(slots), range(slots), range(groups)):
+        who = holds[first, codes[0]] & holds[second, codes[1]] & holds[third, codes[2]] & (group == side)
+        np.testing.assert_allclose(cells[first, second, third, side], values[who].sum(axis=0), atol=1e-12)
+
+
+def test_tables_of_several_triples_are_each_their_own():
+    rng, n, levels, groups = np.random.default_rng(6), 80, 3, 2
+    codes, group, values = rng.integers(0, levels, (4, n)), rng.integers(0, groups, n), rng.exponential(size=(n, 1))
+    begin, end = np.tile([0, 1, 2, 0], (4, 1)), np.tile([1, 2, 3, 3], (4, 1))
+    triples = np.array([[0, 1, 2], [3, 0, 1]])
+    tables = np.zeros((2, 4**3 * groups, 1))
+    kernels.tabulate(codes, triples, group, values, begin, end, levels, groups, tables)
+    for triple, table in zip(triples, tables.reshape(2, 4, 4, 4, groups), strict=True):
+        assert table[3, 3, 3].sum() == pytest.approx(values.sum())
+        who = (codes[triple[0]] == 1) & (codes[triple[2]] == 2) & (group == 0)
+        assert table[1, 3, 2, 0] == pytest.approx(values[who].sum())

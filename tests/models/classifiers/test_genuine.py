@@ -24,9 +24,16 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    HalvingGridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, RobustScaler, StandardScaler
@@ -203,6 +210,11 @@ MADE = {
         kind_of(LogisticRegression, "predict_proba")(), threshold=0.6
     ),
     "TunedThreshold over a subclass": lambda: TunedThresholdClassifierCV(kind_of(LogisticRegression)(), random_state=0),
+    "GridSearch over a subclass": lambda: GridSearchCV(kind_of(LogisticRegression)(), {"C": [1.0]}, cv=2),
+    "subclass of GridSearch": lambda: kind_of(GridSearchCV)(LogisticRegression(), {"C": [1.0]}, cv=2),
+    "predict on the model that a search kept": lambda: patched(
+        GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2), path=["best_estimator_"]
+    ),
     "Frozen subclass": lambda: FrozenEstimator(kind_of(LogisticRegression)().fit(X[FEATURES], Y)),
     "subclass of Frozen": lambda: type("FrozenEstimator", (FrozenEstimator,), {"predict": lambda self, X: X["a"] > 5})(
         LogisticRegression().fit(X[FEATURES], Y)
@@ -300,6 +312,9 @@ def test_a_method_patched_on_a_transformer_or_a_parent_is_found(monkeypatch):
         BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3),
         CalibratedClassifierCV(LogisticRegression(), ensemble=False, method="isotonic"),
         TunedThresholdClassifierCV(LogisticRegression(), random_state=0),
+        GridSearchCV(make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [0.1, 1]}, cv=2),
+        RandomizedSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3]}, n_iter=2, cv=2, random_state=0),
+        HalvingGridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2, random_state=0),
         xgboost.XGBClassifier(n_jobs=1, n_estimators=3),
         lightgbm.LGBMClassifier(n_jobs=1, n_estimators=3, verbose=-1),
     ],

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.limits import unlimited
@@ -55,6 +55,19 @@ def test_a_threshold_inside_a_pipeline_and_a_tuned_one():
         for favourable in ("yes", "no"):
             _, ours, theirs = view_labels(clf, favourable)
             np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("threshold", [None, 0.7])
+def test_a_search_over_settings_is_the_model_it_kept(threshold):
+    pipe = make_pipeline(StandardScaler(), LogisticRegression())
+    clf = GridSearchCV(pipe, {"logisticregression__C": [0.01, 1.0]}, cv=3).fit(X, TWO)
+    for favourable in ("yes", "no"):
+        view, ours, theirs = view_labels(clf, favourable, threshold)
+        assert isinstance(view, LinearView)
+        wanted = clf.classes_.tolist().index(favourable)
+        expected = clf.predict(X) == favourable if threshold is None else clf.predict_proba(X)[:, wanted] >= threshold
+        np.testing.assert_array_equal(ours, expected)
+        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("favourable", ["yes", "no", ["yes"], {"no"}])

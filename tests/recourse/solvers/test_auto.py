@@ -21,7 +21,7 @@ from equieffort import (
     Function,
     LinearExact,
     LinearScore,
-    Milp,
+    LinearSearch,
     Percentile,
     RecourseProblem,
     Schema,
@@ -145,7 +145,7 @@ def test_too_many_ways_to_act_are_counted():
         solve(one, frame, solver=LinearExact())
     assert caught.value.code == "PROBLEM_TOO_MANY_INTERVENTIONS"
     choice = Auto().select(one)
-    assert choice.solver == Milp()
+    assert choice.solver == LinearSearch()
     assert "8,192 ways" in choice.reason
 
 

@@ -351,9 +351,9 @@ def test_a_curve_without_end_beside_a_column_that_two_actions_move():
     equations = {"m": Linear({"x1": 1.0, "x2": -1.0})}
     rule = LinearScore({"x1": 1.0, "x2": 1.0}, threshold=6.0)
     row = told(people, [("x1", "m"), ("x2", "m")], equations, features, rule, cost=Percentile())
-    # Older releases of HiGHS leave the last digits, and the step over the boundary adds them.
+    # What must stay may move by a tenth of what a replay forgives, 1e-9 of a spread, and the cheaper side uses that up.
     assert row.status == "optimal"
-    assert [row.do_x1, row.do_x2] == pytest.approx([3.0, 3.0], rel=1e-11)
+    assert [row.do_x1, row.do_x2] == pytest.approx([3.0, 3.0], rel=2e-10)
     assert row.cost == pytest.approx(0.5 + 0.5)
 
 

@@ -14,7 +14,7 @@ from tests import oracles_trees
 from tests.oracles import Tally
 
 from equieffort.recourse.solvers import highs
-from equieffort.recourse.solvers.highs import Answer, Matrix, OwnHighs, ScipyHighs, Status
+from equieffort.recourse.solvers.highs import Answer, Matrix, OwnHighs, ProgramStatus, ScipyHighs
 from equieffort.recourse.solvers.milp.search import Search
 from equieffort.recourse.solvers.rule_table import RuleTable
 
@@ -52,52 +52,52 @@ class TestStatuses:
     def test_a_linear_optimum(self, engine):
         """2 x + 3 y with x + y >= 4 and x <= 3: x = 3, y = 1."""
         answer = build(engine, [2, 3], [[1, 1]], [4], [INF], [0, 0], [3, INF]).confirmed()
-        assert answer.status == Status.OPTIMAL
+        assert answer.status == ProgramStatus.OPTIMAL
         assert answer.point.tolist() == [3.0, 1.0]
         assert (answer.cost, answer.bound) == (pytest.approx(9.0), pytest.approx(9.0))
 
     def test_a_whole_optimum(self, engine):
         """Least x + y with 2 x + 3 y >= 7: halves would do with 7/3, whole numbers need 3."""
         answer = build(engine, [1, 1], [[2, 3]], [7], [INF], [0, 0], [9, 9], [0, 1]).confirmed()
-        assert answer.status == Status.OPTIMAL
+        assert answer.status == ProgramStatus.OPTIMAL
         assert (answer.cost, answer.bound) == (pytest.approx(3.0), pytest.approx(3.0))
 
     @pytest.mark.parametrize("whole", [[], [0]])
     def test_no_point(self, engine, whole):
         answer = build(engine, [1, 1], [[1, 1]], [4], [INF], [0, 0], [1, 1], whole).confirmed()
-        assert (answer.status, answer.bound, answer.point) == (Status.INFEASIBLE, INF, None)
+        assert (answer.status, answer.bound, answer.point) == (ProgramStatus.INFEASIBLE, INF, None)
 
     def test_whole_numbers_in_between_which_there_are_none(self, engine):
         answer = build(engine, [1], [[1]], [0.2], [0.8], [0], [1], [0]).confirmed()
-        assert answer.status == Status.INFEASIBLE
+        assert answer.status == ProgramStatus.INFEASIBLE
 
     @pytest.mark.parametrize("whole", [[], [0]])
     def test_no_end(self, engine, whole):
         answer = build(engine, [-1, 1], [[1, -1]], [0], [INF], [0, 0], [INF, INF], whole).confirmed()
-        assert answer.status in (Status.UNBOUNDED, Status.UNKNOWN)
+        assert answer.status in (ProgramStatus.UNBOUNDED, ProgramStatus.UNKNOWN)
         assert answer.bound == -INF
 
     @pytest.mark.parametrize("whole", [[], [0, 1]])
     def test_without_rows_and_without_prices(self, engine, whole):
         answer = build(engine, [1, 0], np.zeros((0, 2)), [], [], [0.0, 2.0], [5.0, 3.0], whole).confirmed()
-        assert (answer.status, answer.cost, answer.point[0]) == (Status.OPTIMAL, 0.0, 0.0)
+        assert (answer.status, answer.cost, answer.point[0]) == (ProgramStatus.OPTIMAL, 0.0, 0.0)
 
     @pytest.mark.parametrize("whole", [[], [0]])
     def test_what_highs_refuses_proves_nothing(self, engine, whole):
         """Scipy calls a program with such an entry infeasible; and what is refused must not leave what was before."""
         answer = build(engine, [1, 1], [[1e300, 1]], [1], [INF], [0, 0], [1, 1], whole).confirmed()
-        assert (answer.status, answer.bound) == (Status.UNKNOWN, -INF)
+        assert (answer.status, answer.bound) == (ProgramStatus.UNKNOWN, -INF)
         program = build(engine, [1, 1], [[1, 1]], [1], [INF], [0, 0], [1, 1], whole)
         for end in (INF, np.nan, 1e30):
             program.set_rows(np.array([end]), np.array([INF]))
-            assert program.confirmed().status == Status.UNKNOWN
+            assert program.confirmed().status == ProgramStatus.UNKNOWN
         program.set_rows(np.array([1.0]), np.array([INF]))
         for start, end in ((INF, INF), (np.nan, 1.0), (0.0, -INF)):
             program.set_columns(np.array([0.0, start]), np.array([1.0, end]))
-            assert program.confirmed().status == Status.UNKNOWN
+            assert program.confirmed().status == ProgramStatus.UNKNOWN
         program.set_columns(np.zeros(2), np.ones(2))
         program.set_prices(np.array([1.0, np.nan]))
-        assert program.confirmed().status == Status.UNKNOWN
+        assert program.confirmed().status == ProgramStatus.UNKNOWN
         program.set_prices(np.ones(2))
         assert program.confirmed().cost == pytest.approx(1.0)
 
@@ -106,15 +106,15 @@ class TestStatuses:
         """By more than rounding: nothing lies between them."""
         program = build(engine, [1, 1], [[1, 1]], [1], [INF], [0, 0], [1, 1], whole)
         program.set_rows(np.array([1.5]), np.array([1.0]))
-        assert program.confirmed().status == Status.INFEASIBLE
+        assert program.confirmed().status == ProgramStatus.INFEASIBLE
         program.set_rows(np.array([1.0]), np.array([1.0 - 1e-13]))
-        assert program.confirmed().status == Status.OPTIMAL
+        assert program.confirmed().status == ProgramStatus.OPTIMAL
         program.set_columns(np.array([0.0, 2.0]), np.array([1.0, 1.0]))
-        assert program.confirmed().status == Status.INFEASIBLE
+        assert program.confirmed().status == ProgramStatus.INFEASIBLE
 
     def test_time_that_is_up(self, engine):
         program = build(engine, [1], [[1]], [1], [INF], [0], [9], [0])
-        assert (program.solve(0.0).status, program.solve(-1.0).bound) == (Status.TIME, -INF)
+        assert (program.solve(0.0).status, program.solve(-1.0).bound) == (ProgramStatus.TIME, -INF)
 
     def test_a_long_search_ends_in_time_with_a_bound(self, engine):
         rng = np.random.default_rng(1)
@@ -125,7 +125,7 @@ class TestStatuses:
             # The limit is each solve's own, not that of all together.
             start = time.monotonic()
             answer = program.solve(0.5)
-            assert answer.status == Status.TIME
+            assert answer.status == ProgramStatus.TIME
             assert 0.3 < time.monotonic() - start < 30
             assert answer.bound <= 60
 
@@ -154,13 +154,13 @@ def least_by_trying(price, dense, low, high, lower, upper, whole):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_whole_points_agree_with_trying_all(engine):
     """Some bounds are halves, with which HiGHS 1.12 and 1.15.1 lose optima when they do not presolve."""
-    seen = {Status.OPTIMAL: 0, Status.INFEASIBLE: 0}
+    seen = {ProgramStatus.OPTIMAL: 0, ProgramStatus.INFEASIBLE: 0}
     for seed in range(60):
         asked = random_program(np.random.default_rng(seed), whole_share=1.1)
         answer, least = build(engine, *asked).confirmed(), least_by_trying(*asked)
         assert build(engine, *asked).solve().bound == pytest.approx(least, abs=1e-6), seed
         assert answer.bound == pytest.approx(least, abs=1e-6), seed
-        assert answer.status == (Status.OPTIMAL if least < INF else Status.INFEASIBLE), seed
+        assert answer.status == (ProgramStatus.OPTIMAL if least < INF else ProgramStatus.INFEASIBLE), seed
         seen[answer.status] += 1
     assert min(seen.values()) > 10
 
@@ -192,7 +192,7 @@ def test_what_is_changed_in_place_is_as_if_built_anew(engine, whole_share):
             else:
                 price = rng.permutation(price)
                 program.set_prices(price)
-    assert seen >= {Status.OPTIMAL, Status.INFEASIBLE}
+    assert seen >= {ProgramStatus.OPTIMAL, ProgramStatus.INFEASIBLE}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -201,16 +201,16 @@ def test_an_infeasible_linear_program_is_believed_when_both_ways_say_so(monkeypa
     run = engine._run
 
     def lies(self, seconds, presolve, afresh):
-        return Answer(Status.INFEASIBLE, INF) if presolve is liar else run(self, seconds, presolve, afresh)
+        return Answer(ProgramStatus.INFEASIBLE, INF) if presolve is liar else run(self, seconds, presolve, afresh)
 
     def asked(top):
         return build(engine, [1, 1], [[1, 1]], [4], [INF], [0, 0], [top, top]).confirmed()
 
     monkeypatch.setattr(engine, "_run", lies)
     # That there is an optimum the other way shows by itself.
-    assert asked(5.0).status == (Status.OPTIMAL if liar else Status.UNKNOWN)
+    assert asked(5.0).status == (ProgramStatus.OPTIMAL if liar else ProgramStatus.UNKNOWN)
     assert asked(5.0).bound == pytest.approx(4.0)
-    assert asked(1.0).status == Status.INFEASIBLE
+    assert asked(1.0).status == ProgramStatus.INFEASIBLE
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -218,10 +218,10 @@ def test_a_last_basis_that_leads_nowhere_is_left(monkeypatch, engine):
     run = engine._run
 
     def stuck(self, seconds, presolve, afresh):
-        return run(self, seconds, presolve, afresh) if afresh else Answer(Status.UNKNOWN)
+        return run(self, seconds, presolve, afresh) if afresh else Answer(ProgramStatus.UNKNOWN)
 
     monkeypatch.setattr(engine, "_run", stuck)
-    assert build(engine, [1, 1], [[1, 1]], [4], [INF], [0, 0], [5, 5]).confirmed().status == Status.OPTIMAL
+    assert build(engine, [1, 1], [[1, 1]], [4], [INF], [0, 0], [5, 5]).confirmed().status == ProgramStatus.OPTIMAL
 
 
 def test_entries_that_highs_takes_for_zero_are_noticed_where_they_matter():
@@ -234,12 +234,12 @@ BESIDE = """
 import sys
 import numpy as np
 from equieffort.recourse.solvers import highs
-from equieffort.recourse.solvers.highs import Matrix, OwnHighs, ScipyHighs, Status
+from equieffort.recourse.solvers.highs import Matrix, OwnHighs, ScipyHighs, ProgramStatus
 
 def asked(kind):
     ends = np.array([7.0]), np.array([np.inf]), np.zeros(2), np.full(2, 9.0)
     answer = kind(np.ones(2), Matrix.of(np.array([[2.0, 3.0]])), *ends, np.ones(2, dtype=bool)).confirmed()
-    assert answer.status == Status.OPTIMAL and abs(answer.cost - 3.0) < 1e-9, answer
+    assert answer.status == ProgramStatus.OPTIMAL and abs(answer.cost - 3.0) < 1e-9, answer
 """
 BOTH = "for kind in ({first}, {second}, {first}): asked(kind)"
 THREADS = """
@@ -255,7 +255,7 @@ ABSENT = """
 sys.modules["highspy"] = None
 ends = np.zeros(1), np.ones(1), np.zeros(1), np.ones(1)
 made = highs.program(np.ones(1), Matrix.of(np.ones((1, 1))), *ends, np.zeros(1, dtype=bool))
-assert isinstance(made, ScipyHighs) and made.confirmed().status == Status.OPTIMAL
+assert isinstance(made, ScipyHighs) and made.confirmed().status == ProgramStatus.OPTIMAL
 """
 CTRL_C = """
 rng = np.random.default_rng(1)
@@ -285,7 +285,7 @@ for _ in range(3):
     ids=["own first", "scipy's first", "other threads", "without highspy"],
 )
 def test_what_else_is_in_the_process_changes_nothing(script):
-    done = subprocess.run([sys.executable, "-c", BESIDE + script], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", BESIDE + script], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -334,7 +334,7 @@ def test_scip_agrees(block, record_property):
         asked = random_program(np.random.default_rng([11, block, seed]))
         least, answer = by_scip(*asked), build(OwnHighs, *asked).confirmed()
         tally += Tally(cases=1, people=1, optimal=int(least < INF), infeasible=int(least == INF))
-        assert answer.status == (Status.OPTIMAL if least < INF else Status.INFEASIBLE), seed
+        assert answer.status == (ProgramStatus.OPTIMAL if least < INF else ProgramStatus.INFEASIBLE), seed
         assert answer.bound == pytest.approx(least, rel=1e-6, abs=1e-6), seed
     record_property("verify", {"family": "programs, SCIP", **tally.counts})
 

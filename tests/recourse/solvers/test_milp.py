@@ -26,7 +26,7 @@ import equieffort as ee
 from equieffort.errors import ParameterError
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
-from equieffort.recourse.solvers.highs import Answer, Status
+from equieffort.recourse.solvers.highs import Answer, ProgramStatus
 from equieffort.recourse.solvers.milp.program import Form, Program, Unbounded
 from equieffort.recourse.solvers.milp.solver import Milp
 
@@ -214,9 +214,9 @@ def test_without_limits_a_crowd_is_still_solved():
     clf = ee.LinearScore({"v14": 1.0}, threshold=50.0)
     one = problem(clf, frame, dict.fromkeys(names, "actionable"), list(pairwise(names)), mechanisms)
     choice = ee.Auto().select(one)
-    assert choice.solver == Milp()
+    assert choice.solver == ee.LinearSearch()
     assert "16,384 ways" in choice.reason
-    table = told(one, frame, None)
+    table = told(one, frame)
     # Left to follow, the first of the chain moves the last by 1.5^14: nothing else comes near.
     spans = frame[names].max() - frame[names].min()
     for said, fact in zip(table.itertuples(), frame.v14, strict=True):
@@ -424,7 +424,7 @@ def test_a_wrong_word_of_the_solver_is_not_believed(monkeypatch):
     one, frame = one_number(upper=8.0)
 
     def lies(self, seconds, *, step=-1.0, slack=0.0, presolve=False):
-        none = Answer(Status.INFEASIBLE, np.inf)
+        none = Answer(ProgramStatus.INFEASIBLE, np.inf)
         return run(self, seconds, step=step, slack=slack, presolve=presolve) if slack else none
 
     monkeypatch.setattr(Program, "run", lies)
@@ -434,7 +434,7 @@ def test_a_wrong_word_of_the_solver_is_not_believed(monkeypatch):
 
     def flatters(self, seconds, **options):
         honest = run(self, seconds, **options)
-        return Answer(Status.OPTIMAL, 0.25 * honest.bound, np.zeros(len(self.lower)))
+        return Answer(ProgramStatus.OPTIMAL, 0.25 * honest.bound, np.zeros(len(self.lower)))
 
     monkeypatch.setattr(Program, "run", flatters)
     assert told(one, frame).status[0] in ("unknown", "feasible")
@@ -548,12 +548,14 @@ def test_what_it_does_not_support_is_said():
             Milp(**wrong)
 
 
-def test_auto_takes_it_for_rules_in_linear_worlds():
+def test_with_rules_in_linear_worlds_it_is_a_second_opinion():
     frame = pd.DataFrame({"sex": ["f", "m"], "a": [1.0, 9.0], "b": [4.0, 0.0]})
     clf = ee.LinearScore({"a": 1.0, "b": 1.0}, threshold=8.0)
     choice = ee.Auto().select(problem(clf, frame, {"a": "actionable", "b": "mutable"}, rules=["a >= b or b > 3"]))
-    assert choice.solver == Milp()
+    assert choice.solver == ee.LinearSearch()
     assert "rules between features" in choice.reason
+    costs = [told(choice.problem, frame, solver)["cost"] for solver in (Milp(), None)]
+    assert costs[0].to_numpy() == pytest.approx(costs[1].to_numpy(), nan_ok=True)
 
 
 def test_why_nothing_helps_names_the_rule_and_no_limit_that_is_in_nobodys_way():

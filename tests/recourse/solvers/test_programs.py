@@ -7,7 +7,7 @@ import pytest
 
 from equieffort.recourse.solvers import highs
 from equieffort.recourse.solvers.base import FOUND, LIMIT
-from equieffort.recourse.solvers.highs import Answer, OwnHighs, ScipyHighs, Status
+from equieffort.recourse.solvers.highs import Answer, OwnHighs, ProgramStatus, ScipyHighs
 from equieffort.recourse.solvers.linear.programs import Program, Side
 
 
@@ -73,7 +73,7 @@ def test_one_run_that_loses_the_optimum_proves_nothing(monkeypatch, engine, liar
     _, cost, bound, delta = _cheapest_of_two().solve(3.0, 0.0, 1e-9)
     assert (cost, delta.tolist()) == (7.0, [2.0, 1.0])
     assert bound == pytest.approx(7.0)
-    assert any(answer.status == Status.OPTIMAL for answer in whom)
+    assert any(answer.status == ProgramStatus.OPTIMAL for answer in whom)
 
 
 @pytest.mark.parametrize("liar", [False, True], ids=["without presolve", "with presolve"])
@@ -81,7 +81,7 @@ def test_one_run_that_finds_nothing_proves_nothing(monkeypatch, engine, liar):
     run = engine._run
 
     def lies(self, seconds, presolve, afresh):
-        return Answer(Status.INFEASIBLE, np.inf) if presolve is liar else run(self, seconds, presolve, afresh)
+        return Answer(ProgramStatus.INFEASIBLE, np.inf) if presolve is liar else run(self, seconds, presolve, afresh)
 
     monkeypatch.setattr(engine, "_run", lies)
     assert _cheapest_of_two().solve(3.0, 0.0, 1e-9)[0] == LIMIT

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from tests.limits import unlimited
 
-from equieffort import Feature, Linear, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
+from equieffort import Feature, Linear, LinearExact, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind
 from equieffort.words.limits import obstacle_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 
 
-def table_of(person, features, score, threshold, *, edges=(), equations=None, margin=0.0):
+def table_of(person, features, score, threshold, *, edges=(), equations=None, margin=0.0, solver=None):
     """The table of one refused person; another, far away, only gives the data two groups and a range."""
     other = {
         name: value if isinstance(value, str | bool) else type(value)(value + 10_000) for name, value in person.items()
@@ -25,7 +25,7 @@ def table_of(person, features, score, threshold, *, edges=(), equations=None, ma
     schema = Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(features, frame))
     scm = StructuralCausalModel(list(edges), nodes=[*person, "sex"], mechanisms=equations)
     clf = LinearScore(score, threshold=threshold)
-    return solve(RecourseProblem.of(clf, frame, schema=schema, scm=scm, margin=margin), frame)
+    return solve(RecourseProblem.of(clf, frame, schema=schema, scm=scm, margin=margin), frame, solver=solver)
 
 
 def row_of(*args, **more):
@@ -265,7 +265,7 @@ def test_a_follower_that_two_actions_share(box):
     }
     best = linprog([-1, -1], A_ub=[[1, 1]], b_ub=[10], bounds=[(None, 200 - 5), (None, 200)])
     assert -best.fun == pytest.approx(10)
-    said = fact({"a": 5.0, "b": 0.0, "c": 0.0}, features, {"a": 1.0, "b": 1.0}, 50.0, **SHARED)
+    said = fact({"a": 5.0, "b": 0.0, "c": 0.0}, features, {"a": 1.0, "b": 1.0}, 50.0, solver=LinearExact(), **SHARED)
     # Whatever is said, it must not promise as much as is needed.
     assert 0 < said.reachable < 45
     assert "c" in said.named
@@ -277,7 +277,9 @@ def test_shared_follower_is_named():
         "b": Feature("actionable", upper=20),
         "c": Feature("mutable", plausible=(None, 10)),
     }
-    table = table_of({"a": 5.0, "b": 0.0, "c": 0.0}, features, {"a": 1.0, "b": 1.0}, 50.0, **SHARED)
+    table = table_of(
+        {"a": 5.0, "b": 0.0, "c": 0.0}, features, {"a": 1.0, "b": 1.0}, 50.0, solver=LinearExact(), **SHARED
+    )
     assert table.reasons()[0].needed == pytest.approx(45)
     assert table.frame()["reason"].iloc[0].endswith("; the plausible range of 'c'.")
 
@@ -358,7 +360,7 @@ def test_everybody_is_told_what_they_would_be_told_alone():
     )
     clf = LinearScore({"x": 1.0, "z": -2.0, "v": 1.0}, threshold=100.0)
     problem = RecourseProblem.of(clf, frame, schema=schema, scm=scm)
-    table = solve(problem, frame)
+    table = solve(problem, frame, solver=LinearExact())
     told = table.reasons()
     people = problem.scaled.encoding.encode(frame)
     alone = [table.source.prepared.infeasibility(people[i : i + 1]) for i in range(n)]

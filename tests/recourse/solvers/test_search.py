@@ -350,7 +350,7 @@ def test_searching_further_never_makes_an_action_dearer():
     both = was.has_action
     assert (now.cost[both] <= was.cost[both]).all()
     assert (now.cost[both] < was.cost[both]).any()
-    assert ee.Search(60).harder() == ee.Search(600)
+    assert ee.Search(60).harder() == ee.Search(600, time_limit=100.0)
 
 
 # -- budget, batches, seeds --

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.results.comparison.worlds import made, people
 
@@ -77,3 +79,25 @@ def test_row_numbers_of_other_data_are_no_names():
         compare_audits(made(one), made(two))
     assert caught[0].message.code == "AUDIT_LABELS"
     compare_audits(made(one), made(one, threshold=7.0))  # one table, two models: row numbers will do
+
+
+@pytest.mark.parametrize(("factor", "change"), [
+    (1 - 1.7e-5, None), (1 + 1.7e-5, None), (1 - 0.9e-4, None), (1.001, "more effort"), (0.999, "less effort"),
+])  # fmt: skip
+def test_costs_that_lie_within_the_gap_of_a_solver_are_no_change(factor, change):
+    """Before and after the least effort is known up to 1e-4 of it: only what does not overlap has changed."""
+    audit = made()
+    table = audit.recourse
+    acting = table.has_action
+
+    def with_gap(times):
+        cost = table.cost * times
+        bound = table.bound.copy()
+        bound[acting] = cost[acting] * (1 - 1e-4)
+        return replace(audit, recourse=replace(table, cost=cost, bound=bound))
+
+    found = compare_audits(with_gap(1.0), with_gap(factor))
+    moved = acting & (table.cost > 0)
+    assert moved.sum() > 20
+    expected = {} if change is None else dict.fromkeys(table.index[moved], change)
+    assert found.people["change"].to_dict() == expected

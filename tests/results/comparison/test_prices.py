@@ -25,6 +25,12 @@ def test_efforts_at_other_prices_are_not_compared_and_ratios_are():
     )
     assert "income: effort a unit 0.1 before, 0.2 after" in str(found)
     assert "efforts themselves are not compared" in str(found)
+    assert not [name for name in found.groups if name.startswith("phi")]
+    assert "phi_before" not in found._repr_html_()
+    rescaled = compare_audits(one, two, rescale=True)
+    assert {"phi_before", "phi_after", "phi_change"} <= set(rescaled.groups)
+    # The verdict is what the second audit says of itself, whatever its actions cost at other prices.
+    assert rescaled.after == two.verdict
 
 
 @pytest.mark.parametrize("scale", [ee.Std(), ee.Own()])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.limits import unlimited
-from tests.results.comparison.worlds import made, people
+from tests.results.comparison.worlds import made, needing, people, row
 
 import equieffort as ee
 from equieffort.results.comparison import compare_audits
@@ -92,11 +94,42 @@ def test_many_groups_are_a_table():
         )
         for limit in (2.0, 4.0)
     ]
-    text = str(compare_audits(*both))
+    found = compare_audits(*both)
+    text = str(found)
     lines = [line for line in text.splitlines() if " ACR " in line or " RD " in line]
     assert len(lines) == 6
     assert len({len(line) for line in lines}) == 1, "cells stand under each other"
     assert "95 % interval" in text
+    # What several rows share is said once, below the table.
+    same = compare_audits(both[0], both[0])
+    (note,) = set(same.noise["note"])
+    assert "the same for everybody" in note
+    assert str(same).count(note[1:]) == 1
+    assert "Difference in possible recourse" not in str(same)
+
+
+def test_of_a_feature_that_nobody_may_set_any_more_only_the_role_is_told():
+    X = people()
+    rest = {"income": ee.Feature("actionable", max_increase=4.0), "job": "immutable"}
+    savings = ee.Feature("actionable", direction="up", max_increase=1.0)
+    one = made(X, features=unlimited(rest | {"savings": savings}))
+    two = made(X, features=unlimited(rest | {"savings": "immutable"}))
+    assert told(compare_audits(one, two)) == {("feature", "savings", "role"): ("actionable", "immutable")}
+
+
+def test_a_ratio_that_stays_is_said_with_how_far_it_may_have_moved():
+    """Efforts of one group a 10,000th larger, give or take: three digits would say "1 times as large (1 to 1)"."""
+    rng = np.random.default_rng(1)
+    one = needing(1.3)
+    table = one.recourse
+    times = np.where(table.groups.codes == 0, 1 + rng.uniform(0, 2e-4, len(table)), 1.0)
+    two = replace(one, recourse=replace(table, cost=table.cost * times, bound=table.bound * times))
+    found = compare_audits(one, two)
+    acr = row(found, "acr")
+    assert 1 < acr["low"] < acr["high"] < 1.0002
+    text = str(found)
+    assert "the same within 0.02 % (95 % interval)" in text
+    assert "1 times as large" not in text
 
 
 def test_what_differs_is_data():
@@ -112,3 +145,28 @@ def test_another_kind_of_cost_leaves_ratios(cost):
     found = compare_audits(made(), made(cost=cost, reference=None))
     assert not found.same_units
     assert ("cost", "", "kind") in told(found)
+
+
+def test_what_kind_a_column_is_differs_only_where_it_does():
+    """A feature that becomes actionable has its kind read from the table: nobody declared it otherwise."""
+    X = people()
+    X["cosigner"] = (np.arange(len(X)) % 2).astype(float)
+    features = {"income": ee.Feature("actionable", max_increase=4.0), "job": "immutable", "savings": "immutable"}
+    one = made(X, features=unlimited(features | {"cosigner": "immutable"}), reference=None)
+    two = made(X, features=unlimited(features | {"cosigner": "actionable"}), reference=None)
+    found = told(compare_audits(one, two))
+    assert found["feature", "cosigner", "role"] == ("immutable", "actionable")
+    assert not any(key == "kind" for _, _, key in found)
+
+
+def test_a_model_of_the_same_class_that_decides_otherwise_is_told_with_how_many_people():
+    X = people()
+    one, two = made(X, threshold=6.0), made(X, threshold=7.0)
+    found = compare_audits(one, two)
+    score = X["income"] + X["savings"]
+    between = int(((score >= 6.0) & (score < 7.0)).sum())
+    assert told(found)["model", "", "decisions"] == (len(X), between)
+    assert f"{between} of the {len(X)} people of whom the same is known are decided otherwise" in str(found)
+    # Of whom something else is known now may be decided otherwise by the same model.
+    richer = X.assign(income=X["income"] + 1.0)
+    assert ("model", "", "decisions") not in told(compare_audits(one, made(richer, threshold=6.0)))

@@ -1,5 +1,7 @@
 """Quotients and products as equations: identities such as loan to value, and people for whom there is none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,6 +75,13 @@ def test_whoever_has_nothing_to_divide_by_is_unknown_and_the_others_are_solved()
     assert frame["status"][:2].tolist() == ["unknown", "unknown"]
     assert frame["reason"][0] == "The equation of 'ltv' divides by 0 here: no counterfactual can be computed."
     assert audit.recourse.notes[0].kind == Ending.UNDEFINED
+    (told,) = [one for one in audit.warnings if one.code == "SCM_NO_VALUE"]
+    assert "'ltv' divides by 0 for 2 refused people (0, 1)" in told.what
+    verdict = replace(audit, criteria=ee.Criteria(level=None, tau=2, epsilon=0.5)).verdict
+    assert verdict.findings[0].codes == ("UNCERTIFIED",)
+    assert "2 people cannot be solved (0, 1), since an equation divides by 0 ('ltv')" in str(verdict)
+    assert "correct the values in the table, or leave the rows out" in str(verdict)
+    assert "solve_further" not in str(verdict)
     assert (frame["status"][2:] == "optimal").any()
     scm = ee.StructuralCausalModel([("loan", "ltv"), ("price", "ltv")], mechanisms={"ltv": ee.Ratio("loan", "price")})
     with pytest.raises(CausalModelError, match="divides by 0") as refused:

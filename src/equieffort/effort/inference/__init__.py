@@ -5,10 +5,23 @@ shares, medians and probabilities.
 """
 
 from equieffort.effort.inference.adjust import ADJUSTMENTS, Adjustment, Holm, Unadjusted
-from equieffort.effort.inference.laws import IDENTITY, LOG, LOGIT, ByLimits, Fixed, Law, Ranged, Scale, Student, Zone
+from equieffort.effort.inference.laws import (
+    ARCSINE,
+    IDENTITY,
+    LOG,
+    LOGIT,
+    ByLimits,
+    Fixed,
+    Law,
+    Ranged,
+    Scale,
+    Student,
+    Zone,
+)
 
 __all__ = [
     "ADJUSTMENTS",
+    "ARCSINE",
     "IDENTITY",
     "LOG",
     "LOGIT",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, inf, isnan, log, nan
+from math import asin, exp, inf, isnan, log, nan, pi, sin, sqrt
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
@@ -39,9 +39,19 @@ def _expit(value: float) -> float:
     return 1 / (1 + _exp(-value))
 
 
+def _arcsine(share: float) -> float:
+    return asin(sqrt(share))
+
+
+def _share(value: float) -> float:
+    return sin(min(max(value, 0.0), pi / 2)) ** 2
+
+
 IDENTITY = Scale("identity", float, float)
 LOG = Scale("log", _log, _exp)
 LOGIT = Scale("logit", _logit, _expit)
+ARCSINE = Scale("arcsine", _arcsine, _share)
+"""For shares that may be 0 or 1."""
 
 
 STEPS = 60

@@ -16,7 +16,7 @@ from equieffort.effort.measures.needs_more import NeedsMore
 from equieffort.effort.measures.rd import RecourseDiscrepancy
 from equieffort.effort.measures.restricted_effort import RestrictedEffort
 from equieffort.effort.measures.sample import Sample, sample
-from equieffort.effort.measures.spread import Chance, Spread, read_spread
+from equieffort.effort.measures.spread import CHANCE, Chance, Spread, read_spread
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
@@ -40,6 +40,7 @@ JUDGED = tuple(name for name, measure in MEASURES.items() if measure.threshold i
 """The measures that a verdict can rest on."""
 
 __all__ = [
+    "CHANCE",
     "JUDGED",
     "MEASURES",
     "NOTES",

@@ -14,7 +14,14 @@ from equieffort.effort.measures.sample import Sample
 
 @dataclass(frozen=True)
 class AverageCostRatio(RatioOfMeans):
-    """ACR: the average effort of the refused who have a route to approval, over the reference group's."""
+    """ACR: the average effort of the refused who have a route to approval, over the reference group's.
+
+    Efforts of 1 and 3 against 1; whoever has no route is in neither mean.
+
+    >>> import numpy as np
+    >>> AverageCostRatio().estimate(Pair(Sample.solved(np.array([1, 3, np.inf])), Sample.solved(np.array([1, 1]))))
+    2.0
+    """
 
     name = "acr"
     title = "Ratio of average efforts (ACR)"

@@ -3,6 +3,13 @@
 ACR compares those with recourse in one group with those in the other, and the group in which fewer have it may have
 kept only its cheapest. Two assumptions that no data can show make bounds possible: the refused of both groups are
 exchangeable but for the group, and whoever has recourse in the group with the lower share has it in the other too.
+
+Half of the group have a route and all of the reference: the group's mean of 4 is held against the cheapest half of the
+reference, a mean of 2, and against the dearest, a mean of 8.
+
+>>> mine, theirs = Sample.solved(np.array([3, 5, np.inf, np.inf])), Sample.solved(np.array([1, 3, 7, 9]))
+>>> AlwaysLeast().estimate(Pair(mine, theirs)), AlwaysMost().estimate(Pair(mine, theirs))
+(0.5, 2.0)
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from equieffort.errors import capital
 
 NOTES = {
     "NO_PEOPLE": "A group has nobody.",
+    "NO_MATCH": "Nobody of a group has anybody like them in the other.",
     "NO_REFUSED": "A group has no refused people.",
     "NO_RECOURSE": "Nobody in a group has a route to approval.",
     "NO_BUDGET": "Nobody has a route to approval, so there is no budget to count the others at.",
@@ -23,7 +24,7 @@ NOTES = {
     "ZERO_EFFORT": "The effort of a group is zero, on average or in the median.",
     "MEDIAN_INFINITE": "At least half of the refused people of a group have no route to approval.",
     "NOBODY_APPROVED": "Nobody is approved in either group.",
-    "TOO_FEW": "A group has too few people for an interval.",
+    "TOO_FEW": "A group has too few people for an interval, or for one that names a side.",
     "SKEWED": "A few large efforts carry a group's mean: its interval may be too short.",
     "BOUND": "A bound, not an estimate: it has an interval and no p-value.",
     "UNCERTIFIED": "People who are not solved to the end are counted as found.",
@@ -43,9 +44,13 @@ NOTES = {
     "EXTREME": "A largest value of those who were looked at: it grows with more people and has no interval.",
     "SOME_UNREACHED": "Some of the shares asked for are reached by only one group, or none: they are left out.",
     "NO_COMMON_GAMMA": "There is no share of favourable outcomes that both groups reach with some of the treatment.",
-    "GRID_START": "Some of the shares are reached at the first point of the grid: even less effort might do.",
+    "UNKNOWN_CURVE": "What becomes of a group is not known at some treatment: shares first reached from there on are "
+    "left out.",
+    "GRID_START": "Some of the shares are reached at the first point of the grid, where less might do: they are "
+    "left out.",
     "NOT_MONOTONE": "More of the treatment means fewer favourable outcomes somewhere on the way.",
     "EXTRAPOLATED": "Read beyond the treatments that people of a group have.",
+    "FEW_DRAWN": "Drawn again from fewer than 100 refused people a side: the interval is somewhat too short.",
     "NO_TWIN": "Of some people the equations do not say who they would be in another group.",
 }
 """Code in the column `note` -> what it means."""
@@ -128,6 +133,8 @@ class Measure(ABC):
     """What a verdict can hold it against."""
     form: ClassVar[str] = "{:.3g}"
     """How a value is written."""
+    unit: ClassVar[str] = ""
+    """What `show` puts behind it, such as " %": of an interval it is said once."""
     headline_form: ClassVar[str] = "By the {title}, {worse} are worse off than {other}."
     words_form: ClassVar[str] = "{title} of {group} against {against}: {value}"
     """Both are about people as a reader knows them, such as "people with sex = female": "refused" may stand before."""

@@ -15,7 +15,15 @@ from equieffort.effort.measures.sample import Sample
 
 @dataclass(frozen=True)
 class Burden(CappedRatio):
-    """The mean of min(effort, budget) over everybody, the approved with 0, over the reference group's."""
+    """The mean of min(effort, budget) over everybody, the approved with 0, over the reference group's.
+
+    With a budget of 2 each of two groups carries 3 in all, spread over three people here and over six there.
+
+    >>> from equieffort.effort.measures.base import Pair
+    >>> mine = Sample.solved(np.array([1, np.inf]), approved=1, budget=2)
+    >>> Burden().estimate(Pair(mine, Sample.solved(np.array([1, 2]), approved=4, budget=2)))
+    2.0
+    """
 
     name = "burden"
     title = "Ratio of burdens"

@@ -16,7 +16,12 @@ from equieffort.effort.measures.base import Measure, Pair
 
 @dataclass(frozen=True)
 class EffortDifference(Measure):
-    """The group's average effort minus the reference group's: defined also where the ratio is not."""
+    """The group's average effort minus the reference group's: defined also where the ratio is not.
+
+    >>> from equieffort.effort.measures.sample import Sample
+    >>> EffortDifference().estimate(Pair(Sample.solved(np.array([1, 3])), Sample.solved(np.array([0, 0, np.inf]))))
+    2.0
+    """
 
     name = "difference"
     title = "Difference of average efforts"

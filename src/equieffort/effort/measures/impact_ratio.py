@@ -18,7 +18,12 @@ from equieffort.effort.measures.sample import Sample
 
 @dataclass(frozen=True)
 class ImpactRatio(Measure):
-    """The group's approval rate over the reference group's; below 1 the group is approved less often."""
+    """The group's approval rate over the reference group's; below 1 the group is approved less often.
+
+    >>> mine, theirs = Sample.solved(np.ones(3), approved=1), Sample.solved(np.ones(2), approved=2)
+    >>> ImpactRatio().estimate(Pair(mine, theirs))
+    0.5
+    """
 
     name = "impact_ratio"
     title = "Impact ratio"

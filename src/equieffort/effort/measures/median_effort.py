@@ -16,7 +16,13 @@ from equieffort.effort.measures.base import Measure, Pair
 
 @dataclass(frozen=True)
 class MedianEffort(Measure):
-    """The median effort of all refused, no route to approval being infinite, over the reference group's."""
+    """The median effort of all refused, no route to approval being infinite, over the reference group's.
+
+    >>> import numpy as np
+    >>> from equieffort.effort.measures.sample import Sample
+    >>> MedianEffort().estimate(Pair(Sample.solved(np.array([1, 6, np.inf])), Sample.solved(np.array([1, 2, 9]))))
+    3.0
+    """
 
     name = "median_effort"
     title = "Ratio of median efforts"

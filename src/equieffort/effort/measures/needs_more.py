@@ -17,6 +17,11 @@ class NeedsMore(Measure):
     """How likely a refused person of the group needs more effort than a refused person of the reference group.
 
     Nobody is left out: no route to approval is more than any effort, and as much as no route.
+
+    >>> import numpy as np
+    >>> from equieffort.effort.measures.sample import Sample
+    >>> NeedsMore().estimate(Pair(Sample.solved(np.array([2, np.inf])), Sample.solved(np.array([1, np.inf]))))
+    0.625
     """
 
     name = "needs_more"
@@ -25,6 +30,7 @@ class NeedsMore(Measure):
     reference = "Brunner and Munzel 2000; Newcombe 2006"
     scale = LOGIT
     neutral = 0.5
+    unit = " %"
     words_form = "Paired with refused {against}, refused {group} need more effort in {value} of pairs"
 
     def estimate(self, pair: Pair) -> float:
@@ -49,4 +55,4 @@ class NeedsMore(Measure):
 
     def show(self, value: float) -> str:
         """As a percentage."""
-        return "-" if isnan(value) else f"{value * 100:.0f} %"
+        return "-" if isnan(value) else f"{value * 100:.0f}{self.unit}"

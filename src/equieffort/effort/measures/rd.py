@@ -18,13 +18,19 @@ from equieffort.effort.measures.sample import Sample
 
 @dataclass(frozen=True)
 class RecourseDiscrepancy(Measure):
-    """RD: the share of the reference group's refused who have a route to approval, minus the group's."""
+    """RD: the share of the reference group's refused who have a route to approval, minus the group's.
+
+    >>> mine, theirs = Sample.solved(np.array([1, np.inf])), Sample.solved(np.array([1, 2, 3, np.inf]))
+    >>> RecourseDiscrepancy().estimate(Pair(mine, theirs))
+    0.25
+    """
 
     name = "rd"
     title = "Gap in possible recourse (RD)"
     equation = "P(recourse | refused, reference) - P(recourse | refused, group)"
     reference = "Raimondi, Lawrence and Chockler 2022; interval: Newcombe 1998"
     threshold = "epsilon"
+    unit = " points"
     headline_form = "Refused {worse} more often have no route to approval than refused {other}."
     words_form = (
         "The share with a route to approval is {value} lower among refused {group} than among refused {against}"
@@ -56,7 +62,7 @@ class RecourseDiscrepancy(Measure):
 
     def show(self, value: float) -> str:
         """In percentage points."""
-        return "-" if isnan(value) else f"{value * 100:.1f} points"
+        return "-" if isnan(value) else f"{value * 100:.1f}{self.unit}"
 
 
 def _routes(people: Sample | Unplaced) -> Floats:

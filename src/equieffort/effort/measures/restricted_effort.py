@@ -15,7 +15,15 @@ from equieffort.effort.measures.sample import Sample
 
 @dataclass(frozen=True)
 class RestrictedEffort(CappedRatio):
-    """The mean of min(effort, budget) over all refused, over the reference group's."""
+    """The mean of min(effort, budget) over all refused, over the reference group's.
+
+    No route counts as the budget of 2, and so does an effort of 5.
+
+    >>> from equieffort.effort.measures.base import Pair
+    >>> mine, theirs = np.array([2, 5, np.inf]), np.array([1, 1, np.inf, 0])
+    >>> RestrictedEffort().estimate(Pair(*(Sample.solved(one, budget=2) for one in (mine, theirs))))
+    2.0
+    """
 
     name = "restricted_effort"
     title = "Ratio of restricted efforts"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,26 +16,34 @@ from equieffort.recourse.table import RecourseTable
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One group's people. Merging two samples of one group gives the same to the bit however people were split."""
+    """One group's people. Merging two samples of one group gives the same to the bit however people were split.
 
-    stats: EffortStats
-    efforts: Floats
+    `Sample()` is nobody, and changes nothing that it is merged with.
+    """
+
+    stats: EffortStats = field(default_factory=EffortStats)
+    efforts: Floats = field(default_factory=lambda: np.empty(0))
     """Of the refused, sorted: what the known action costs, infinite without one or where nothing is known."""
-    bounds: Floats
+    bounds: Floats = field(default_factory=lambda: np.empty(0))
     """Of the refused, sorted: the least that it can be."""
     recorded: tuple[int, int] | None = None
     """People with a recorded decision, and those of them approved, where a surrogate model was audited."""
 
     def __add__(self, other: Sample) -> Sample:
-        both = self.recorded is not None and other.recorded is not None
         return Sample(
             self.stats + other.stats,
             np.sort(np.concatenate([self.efforts, other.efforts])),
             np.sort(np.concatenate([self.bounds, other.bounds])),
-            (self.recorded[0] + other.recorded[0], self.recorded[1] + other.recorded[1])  # type: ignore[index]
-            if both
-            else None,
+            self._recorded_with(other),
         )
+
+    def _recorded_with(self, other: Sample) -> tuple[int, int] | None:
+        """Of nobody no record is missing; otherwise both sides need one."""
+        if self.is_nobody or other.is_nobody:
+            return other.recorded if self.is_nobody else self.recorded
+        if self.recorded is None or other.recorded is None:
+            return None
+        return self.recorded[0] + other.recorded[0], self.recorded[1] + other.recorded[1]
 
     @classmethod
     def of(
@@ -63,6 +71,11 @@ class Sample:
             np.concatenate([efforts, more]),
             budget=budget,
         )
+
+    @property
+    def is_nobody(self) -> bool:
+        """Whether there is nobody in it, of whom nothing is recorded either."""
+        return self.stats.n == 0 and self.recorded is None
 
     @property
     def approved(self) -> int:
@@ -98,15 +111,16 @@ class Sample:
         """The efforts of those with an action, sorted."""
         return self.efforts[: self.stats.n_acting]
 
-    @property
+    @cached_property
     def is_skewed(self) -> bool:
         """Whether a few large efforts carry the mean, so that its interval may be too short."""
         n = len(self.finite)
         if n < 3:
             return False
         around = self.finite - self.finite.mean()
-        spread = float((around**2).mean())
-        return spread > 0 and float((around**3).mean()) / spread**1.5 / n**0.5 > MOST_SKEWED
+        squares = around * around
+        spread = float(squares.mean())
+        return spread > 0 and float((squares * around).mean()) / spread**1.5 / n**0.5 > MOST_SKEWED
 
 
 MOST_SKEWED = 0.3

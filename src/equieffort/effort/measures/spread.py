@@ -13,6 +13,12 @@ from equieffort.effort.inference import Student, Zone
 from equieffort.effort.measures.base import Measure, Reading, read_law
 
 Chance = Literal["people", "equations", "procedure"]
+CHANCE: dict[str, str] = {
+    "people": "who the people are",
+    "equations": "who the people are and what the equations learned from them",
+    "procedure": "who the people are, what the equations learned and how the model was trained",
+}
+"""Source of chance -> what could have come out otherwise."""
 MOST_UNDEFINED = 0.05
 """With more replicates than this in which a measure is undefined no interval is given."""
 

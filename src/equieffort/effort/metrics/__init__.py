@@ -1,7 +1,7 @@
 """Pure functions of the recourse table and its statistics."""
 
 from equieffort.effort.metrics.bands import Bands, Jackknife, PaperBands, is_bands
-from equieffort.effort.metrics.centres import Centres, default_centres
+from equieffort.effort.metrics.centres import LEAST, Centres, default_centres
 from equieffort.effort.metrics.curve import PAPER_QUANTILES, Curve, curve, individual_ratios, neighbourhood_sweep
 from equieffort.effort.metrics.effort import (
     SHORT,
@@ -20,6 +20,7 @@ from equieffort.effort.metrics.effort import (
 from equieffort.effort.metrics.effort_curve import effort_curve, effort_differences
 
 __all__ = [
+    "LEAST",
     "SHORT",
     "PAPER_QUANTILES",
     "Bands",

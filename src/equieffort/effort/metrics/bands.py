@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats
+from equieffort.effort.neighbours import in_numpy
 from equieffort.effort.neighbours.leaving import add_moments
 from equieffort.foundations.arguments import check_flag, check_number, check_whole
 
@@ -88,7 +89,8 @@ class Moments:
         if self.start is None:
             self.start = without.mean(axis=1)
         self.n += without.shape[1]
-        add_moments(without, self.start, self.once, self.products, self.third, self.fourth, self.together)
+        work = in_numpy.MOMENT * without.size * (len(without) if self.together else 1)
+        add_moments(without, self.start, self.once, self.products, self.third, self.fourth, self.together, work=work)
 
     def spread(self) -> Spread:
         """About the mean."""

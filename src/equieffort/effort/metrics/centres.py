@@ -45,13 +45,13 @@ class Centres:
         return np.sort(np.concatenate(kept)) if kept else people
 
 
-def default_centres(people: npt.NDArray[np.intp], group: npt.NDArray[Any], n: int) -> Centres:
-    """Everybody up to `MOST_PAIRS` pairs; above that as many a group as that allows, and at least `LEAST`."""
+def default_centres(people: npt.NDArray[np.intp], group: npt.NDArray[Any], n: int, least: int | None = None) -> Centres:
+    """Everybody up to `MOST_PAIRS` pairs; above that as many a group as that allows, at least `least` or `LEAST`."""
     if len(people) * n <= MOST_PAIRS:
         return Centres()
     counts = np.bincount(group)
     counts = np.sort(counts[counts > 0])
-    left = max(MOST_PAIRS // n, LEAST * len(counts))
+    left = max(MOST_PAIRS // n, (LEAST if least is None else least) * len(counts))
     for k, count in enumerate(counts):
         # Small groups stay whole, and leave what they do not need to the larger ones.
         share = left // (len(counts) - k)

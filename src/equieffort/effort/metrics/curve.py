@@ -34,6 +34,7 @@ from equieffort.effort.metrics.jackknife import Grid, Leaving, Near
 from equieffort.effort.metrics.without import ENDS, EVERYWHERE, LINES, ON_LOG, Own, People, Without
 from equieffort.effort.neighbours import Around, Sweep, Sweeper, check_people, check_quantile, sweeper
 from equieffort.effort.neighbours.coded import PAIRS
+from equieffort.foundations.memory import give_back
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.distances import BoundDistance
 from equieffort.world.groups import Versus
@@ -143,12 +144,13 @@ def curve(
     check_people(distance, where, group, table.effort, groups)
     levels, back = np.unique(np.asarray(quantiles, dtype=np.float64), return_inverse=True)
     grid = Grid.of(levels, slopes=isinstance(bands, Jackknife))
+    give_back()
     engine = sweeper(distance, grid.thresholds, group, table.effort, groups)
     shape = (len(where), len(levels), groups)
     size, acting, cost = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64), np.empty(shape)
     spreads: dict[tuple[Pair, str], Spread] = {}
     codes = table.groups.codes[where]
-    units, room = _units(table), list[Floats]()
+    units = _units(table)
     people = People.of(engine.entries, table.effort / units[table.groups.codes])
     for code in np.unique(codes):
         mine = np.flatnonzero(codes == code)
@@ -164,7 +166,6 @@ def curve(
             weight.astype(np.float64),
             units,
             people,
-            room,
         )
         around = run.around(bands if isinstance(bands, Jackknife) else None, int(code), spreads)
         for into, values in zip((size, acting, cost), around[:3], strict=True):
@@ -221,8 +222,6 @@ class _Run:
     weight: Floats
     units: Floats
     people: People
-    room: list[Floats]
-    """Large arrays that are free again: getting new memory takes longer than clearing it."""
 
     def around(self, bands: Jackknife | None, code: int, spreads: dict[tuple[Pair, str], Spread]) -> Around:
         """Sums around all centres; the spreads of the group's lines are added to those given."""
@@ -236,7 +235,7 @@ class _Run:
         for one in pairs:
             pair = (one.group, one.others[0])
             efforts = people.effort[people.of_entries(entries.acting(pair[1]))]
-            leavings.append(Leaving(pair, self.grid, entries, n, tuple(names), efforts, self.room))
+            leavings.append(Leaving(pair, self.grid, entries, n, tuple(names), efforts))
         found, own_first = [], []
         for part in self._parts():
             around = self.engine.around(self.centres[part], first=bool(pairs))
@@ -253,7 +252,6 @@ class _Run:
             for leaving in leavings:
                 near = Near.of(whole, self.grid, leaving.pair, units, ratio="ratio" in names)
                 self._spread(Without(leaving, near, self.weight, people, own), spreads)
-                self.room.append(leaving.totals)
         return whole
 
     def _own(self, people: People, first: npt.NDArray[Any]) -> Own:

@@ -217,11 +217,8 @@ def _unplaced(groups: Groups, versus: Versus, samples: Mapping[str, Sample]) -> 
 
 
 ENDS = ("low", "high", "least", "most")
-SHORT = [
-    "role", "n", "n_unfavourable", "favourable_rate", "n_infeasible", "n_unknown", "rho", "rho_low", "rho_high", "phi",
-    "phi_low", "phi_high",
-]  # fmt: skip
-"""What is shown of each group unless all is asked for."""
+SHORT = ["role", "n", "n_unfavourable", "n_unknown", "rho", "phi"]
+"""What is shown of each group unless all is asked for: what fits a terminal of 80 columns."""
 
 
 def group_frame(groups: Groups, samples: dict[str, Sample], level: float) -> pd.DataFrame:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.effort.neighbours import in_numpy
 from equieffort.effort.neighbours.entries import Around, Entries
 from equieffort.effort.neighbours.leaving import leave_out, leave_out_ratio
 
@@ -137,8 +138,7 @@ class Leaving:
     names: tuple[str, ...]
     efforts: Floats
     """Of each person of the other group with an action, in its units, in the order of the entries."""
-    room: list[Floats]
-    totals: Floats = field(init=False)
+    totals: npt.NDArray[np.float32] = field(init=False)
     """Rows as in `names`; then, of people with an action, what goes with their effort less 1: in their own group's mean
     effort, and in the mean ratio, if that is wanted."""
     ratios: Floats = field(init=False)
@@ -147,8 +147,8 @@ class Leaving:
     def __post_init__(self) -> None:
         quantiles = len(self.grid.quantiles)
         rows = len(self.names) + 1 + ("ratio" in self.names)
-        self.totals = self.room.pop() if self.room else np.empty((rows, quantiles, len(self.entries)))
-        self.totals.fill(0.0)
+        # What goes with people's effort is added for those with an action: of the rest nothing is ever touched.
+        self.totals = np.zeros((rows, quantiles, len(self.entries)), dtype=np.float32)
         self.gone = {}
         self.ratios = np.zeros((quantiles, len(self.efforts)))
 
@@ -170,7 +170,9 @@ class Leaving:
             found = [near.change(name, side, acts, self.n) for name in self.names]
             rows = [part for part, _ in found]
             rows += [slope for name, (_, slope) in zip(self.names, found, strict=True) if slope is not None]
-            leave_out(first, last, _packed(rows, weight), which.start, which.stop, self.totals)
+            packed = _packed(rows, weight)
+            work = in_numpy.TWO * packed.size * (which.stop - which.start)
+            leave_out(first, last, packed, which.start, which.stop, self.totals, work=work)
         if "ratio" in self.names:
             self._add_ratios(near, first, last, weight)
         for name in self.names:
@@ -181,9 +183,9 @@ class Leaving:
         """What mean ratios change by without somebody of the other group, which is not linear in their effort."""
         many = near.defined["ratio"] & ~near.lone("ratio", 1)
         count = np.where(many, near.acting[1], 0.0)
-        leave_out_ratio(
-            first, last, near.value["own"], near.value["other"], count, weight, self.of_other, self.efforts, self.ratios
-        )
+        own, other, entry = near.value["own"], near.value["other"], self.of_other
+        work = in_numpy.RATIO * own.size * len(entry)
+        leave_out_ratio(first, last, own, other, count, weight, entry, self.efforts, self.ratios, work=work)
 
     @property
     def of_other(self) -> npt.NDArray[np.intp]:

@@ -7,6 +7,7 @@ from equieffort.effort.neighbours.neighbourhoods import (
     NearestK,
     Neighbourhood,
     Unsaved,
+    check_neighbourhood,
     check_quantile,
 )
 from equieffort.effort.neighbours.sweep import Sweep, Sweeper, check_people, sweep, sweeper
@@ -20,6 +21,7 @@ __all__ = [
     "Sweep",
     "Sweeper",
     "Unsaved",
+    "check_neighbourhood",
     "check_people",
     "check_quantile",
     "sweep",

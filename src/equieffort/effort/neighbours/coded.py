@@ -19,11 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Floats
-from equieffort.effort.neighbours.coded_kernels import DIGIT, sweep_coded
+from equieffort.effort.neighbours import in_numpy
+from equieffort.effort.neighbours.coded_kernels import Codes, People, Settings, sweep_coded
+from equieffort.effort.neighbours.coded_ranks import Exact, Quantiles
+from equieffort.effort.neighbours.digits import DIGIT, MASK
 from equieffort.effort.neighbours.entries import Around, Entries, empty_around, equal_rows_together, kinds
 from equieffort.world.distances import BoundDistance, MixedDistance
 
-PAIRS = 2**27
+PAIRS = 2**26
 """Centres times entries in one compiled call, between which Ctrl-C is heard."""
 MOST_PEOPLE = 2**23
 MOST_THRESHOLDS = 126
@@ -31,8 +34,9 @@ SPAN = 66
 """Binary orders of magnitude that costs may span."""
 SMALL = 1e-290
 ROUNDING = 2.0**-24
+ALL_WHOLE = 2.0**24
+"""Whole numbers below this are told apart in single precision."""
 SAMPLE = 256
-MASK = np.int64((1 << DIGIT) - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,6 @@ class Coded:
     columns: npt.NDArray[np.float32]
     numbers: int
     unit: np.float32
-    rows: Floats
     digits: npt.NDArray[np.int64]
     lowest: int
     rounding: float = ROUNDING
@@ -70,8 +73,7 @@ class Coded:
         if packed is None:
             return None
         digits, lowest = digits_of(cost, entries)
-        rows = np.ascontiguousarray(distance.values[entries.someone])
-        return cls(distance, quantiles, entries, *packed, rows, digits, lowest)
+        return cls(distance, quantiles, entries, *packed, digits, lowest)
 
     def around(self, centres: npt.NDArray[np.intp], *, first: bool) -> Around:
         """Sums around the given people."""
@@ -81,19 +83,24 @@ class Coded:
         rank = self.quantiles * (n - 1)
         below = np.floor(rank)
         which = np.linspace(0, size - 1, min(size, SAMPLE)).astype(np.intp)
-        codes = (self.columns, self.numbers, self.unit, np.ascontiguousarray(self.columns[:, which]))
-        exact = (self.rows, self.distance.scales, self.distance.is_category)
-        people = (self.entries.weight.astype(np.int32), self.digits, self.entries.begin, self.lowest)
-        quantiles = (below.astype(np.int64), rank - below, n)
+        codes = Codes(self.columns, self.numbers, self.unit, np.ascontiguousarray(self.columns[:, which]))
+        exact = Exact(
+            np.ascontiguousarray(self.distance.values),
+            self.entries.someone,
+            self.distance.scales,
+            self.distance.is_category,
+        )
+        people = People(self.entries.weight.astype(np.int32), self.digits, self.entries.begin, self.lowest)
+        quantiles = Quantiles(below.astype(np.int64), rank - below, n)
         levels, shift, share = sizes(size)
         block = max(64, PAIRS // size // 64 * 64)
         for begin in range(0, len(centres), block):
             part = slice(begin, min(begin + block, len(centres)))
-            settings = (levels, shift, share, numba.get_num_threads(), self.rounding)
-            into = (found.size[part], found.acting[part], found.cost[part])
-            sweep_coded(
-                codes, exact, people, quantiles, settings, self.entries.of[centres[part]], into, found.first[part]
-            )  # fmt: skip
+            settings = Settings(levels, shift, share, numba.get_num_threads(), self.rounding)
+            into = found.of(part)
+            some = self.entries.of[centres[part]]
+            work = in_numpy.CODED * size * len(some)
+            sweep_coded(codes, exact, people, quantiles, settings, some, into, work=work)
         return found
 
 
@@ -107,24 +114,39 @@ def sizes(entries: int) -> tuple[int, int, int]:
 
 def columns_of(distance: MixedDistance, entries: Entries) -> tuple[npt.NDArray[np.float32], int, np.float32] | None:
     """Values about their median in units of the largest, numbers first; how many are; what another level counts."""
-    values, is_category = distance.values[entries.someone], distance.is_category
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        scaled = (values - _middle(values)) / distance.scales
-    most = float(np.abs(scaled[:, ~is_category]).max(initial=0.0))
+    values, someone, is_category = distance.values, entries.someone, distance.is_category
+    numbers, levels = np.flatnonzero(~is_category), np.flatnonzero(is_category)
+    columns = np.empty((len(is_category), len(entries)), dtype=np.float32)
+    middle, most = _middle(values, someone), 0.0
+
+    def scaled(k: np.intp) -> Floats:
+        # Column by column, since a second table of everybody would be the largest thing in memory.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return np.asarray((values[someone, k] - middle[k]) / distance.scales[k])
+
+    for k in numbers:
+        most = max(most, float(np.abs(scaled(k)).max(initial=0.0)))
     unit = max(most, 1.0) if is_category.any() else most if most > 0 else 1.0
-    if not (np.isfinite(scaled).all() and unit > SMALL and most * (1 + len(is_category)) < 1 / SMALL):
+    if not (unit > SMALL and most * (1 + len(is_category)) < 1 / SMALL):
         # Distances in double precision would be infinite, or lose bits near zero.
         return None
-    order = np.r_[np.flatnonzero(~is_category), np.flatnonzero(is_category)].astype(np.intp)
-    columns = np.empty((len(order), len(entries)), dtype=np.float32)
-    for row, k in zip(columns, order, strict=True):
-        row[:] = np.unique(values[:, k], return_inverse=True)[1] if is_category[k] else scaled[:, k] / unit
-    return columns, int(np.sum(~is_category)), np.float32(1 / unit)
+    for row, k in zip(columns, numbers, strict=False):
+        row[:] = scaled(k) / unit
+    for row, k in zip(columns[len(numbers) :], levels, strict=True):
+        row[:] = _told_apart(values[someone, k])
+    return columns, len(numbers), np.float32(1 / unit)
 
 
-def _middle(values: Floats) -> Floats:
+def _told_apart(levels: Floats) -> Floats:
+    """Numbers for levels, which single precision tells apart: as a rule the levels' own."""
+    if len(levels) and np.abs(levels).max() < ALL_WHOLE and (levels == np.rint(levels)).all():
+        return levels
+    return np.unique(levels, return_inverse=True)[1].astype(np.float64)
+
+
+def _middle(values: Floats, someone: npt.NDArray[np.intp]) -> Floats:
     """About the median of each column, of some rows if there are many: where codes are finest."""
-    some = values[:: 1 + len(values) // 10_000]
+    some = values[someone[:: 1 + len(someone) // 10_000]]
     return np.median(some, axis=0) if some.shape[1] else np.zeros(0)
 
 

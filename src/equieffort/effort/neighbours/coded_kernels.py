@@ -13,14 +13,23 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from equieffort.effort.neighbours.coded_ranks import look_up, regions, settle, sort, thresholds
+from equieffort.effort.neighbours import in_numpy
+from equieffort.effort.neighbours.coded_ranks import (
+    Exact,
+    Quantiles,
+    look_up,
+    make_ranked,
+    regions,
+    settle,
+    sort,
+    thresholds,
+)
+from equieffort.effort.neighbours.digits import to_double
+from equieffort.effort.neighbours.entries import Around
 from equieffort.foundations.jit import kernel, linked, maker
 
 TILE = 4096
 """Entries that several centres look at while they are in the first-level cache."""
-DIGIT = 40
-"""Bits of a digit of a cost."""
-MASK = (1 << DIGIT) - 1
 
 
 @kernel
@@ -64,6 +73,7 @@ def _window(distance: Any) -> tuple[Any, Any]:
 
 @kernel
 def _code(distance: Any, begin: Any, step: Any, top: Any, out: Any) -> None:
+    """Codes `out` (tile) of distances (tile): from 0 at `begin` on, `step` a unit, none above `top`."""
     none = top - top
     for p in range(distance.shape[0]):
         out[p] = np.uint16(np.int32(min(max((distance[p] - begin) * step, none), top)))
@@ -71,48 +81,15 @@ def _code(distance: Any, begin: Any, step: Any, top: Any, out: Any) -> None:
 
 @kernel
 def _count(code: Any, shift: int, weight: Any, counts: Any) -> None:
+    """Add the weights (tile) of codes (tile) to `counts` (bucket); `shift` leads from a code to its bucket."""
     for p in range(code.shape[0]):
         counts[code[p] >> shift] += weight[p]
 
 
 @kernel
-def _round(low: int, middle: int, high: int, lowest: int) -> float:
-    """The sum of three digits, none negative, times 2**lowest: rounded once, half to even.
-
-    The highest 64 bits are kept, or one less, and the last of them is set if anything below is.
-    """
-    middle += low >> DIGIT
-    low &= MASK
-    high += middle >> DIGIT
-    middle &= MASK
-    if high > 0:
-        up = 64 - math.frexp(float(high))[1]
-        if up <= DIGIT:
-            kept = (np.uint64(high) << np.uint64(up)) | np.uint64(middle >> (DIGIT - up))
-            rest = (middle & ((1 << (DIGIT - up)) - 1)) | low
-        else:
-            kept = (
-                (np.uint64(high) << np.uint64(up))
-                | np.uint64(middle << (up - DIGIT))
-                | np.uint64(low >> (2 * DIGIT - up))
-            )
-            rest = low & ((1 << (2 * DIGIT - up)) - 1)
-        lowest += 2 * DIGIT - up
-    elif middle >> (64 - DIGIT):
-        up = 64 - math.frexp(float(middle))[1]
-        kept = (np.uint64(middle) << np.uint64(up)) | np.uint64(low >> (DIGIT - up))
-        rest = low & ((1 << (DIGIT - up)) - 1)
-        lowest += DIGIT - up
-    else:
-        kept = (np.uint64(middle) << np.uint64(DIGIT)) | np.uint64(low)
-        rest = 0
-    if rest:
-        kept |= np.uint64(1)
-    return math.ldexp(float(kept), lowest)
-
-
-@kernel
 def _add(first: Any, digits: Any, sums: Any) -> None:
+    """Add what entries with an action count, `digits` (entry, 4), to `sums` (neighbourhood, 5) of the first
+    neighbourhood that holds each, `first` (entry)."""
     for p in range(first.shape[0]):
         slot = first[p]
         sums[slot, 0] += digits[p, 0]
@@ -123,6 +100,7 @@ def _add(first: Any, digits: Any, sums: Any) -> None:
 
 @kernel
 def _add_counts(first: Any, weight: Any, sums: Any) -> None:
+    """Add the weights (entry) of entries without an action to the last of `sums` (neighbourhood, 5)."""
     for p in range(first.shape[0]):
         sums[first[p], 4] += weight[p]
 
@@ -137,7 +115,48 @@ def _read(sums: Any, lowest: int, size: Any, acting: Any, cost: Any) -> None:
                 sums[g, t] += sums[g, t - 1]
             acting[t, g] = sums[g, t, 0]
             size[t, g] = sums[g, t, 0] + sums[g, t, 4]
-            cost[t, g] = _round(sums[g, t, 1], sums[g, t, 2], sums[g, t, 3], lowest)
+            cost[t, g] = to_double(sums[g, t, 1], sums[g, t, 2], sums[g, t, 3], lowest)
+
+
+class Codes(NamedTuple):
+    """What codes are made from, in single precision."""
+
+    columns: Any
+    """(column, entry) numbers first."""
+    numbers: int
+    """How many columns are numbers."""
+    unit: Any
+    """What a level that differs counts."""
+    sample: Any
+    """(column, entry of the sample)"""
+
+
+class People(NamedTuple):
+    """What entries stand for, and add up to."""
+
+    weight: Any
+    """(entry) how many people."""
+    digits: Any
+    """(entry with an action, 4) how many people, and the digits of their costs."""
+    begin: Any
+    """(kind + 1) where each kind of entries begins."""
+    lowest: int
+    """The power of two of the first digit."""
+
+
+class Settings(NamedTuple):
+    """How the work is done."""
+
+    levels: int
+    """Of codes."""
+    shift: int
+    """From a code to its bucket."""
+    share: int
+    """Centres that share a tile."""
+    parts: int
+    """Of the work, side by side."""
+    rounding: float
+    """Of the numbers in `Codes.columns`."""
 
 
 class Room(NamedTuple):
@@ -165,6 +184,7 @@ class Room(NamedTuple):
 
 @maker
 def _make_room(share: int, entries: int, buckets: int, columns: int, sample: int, sums: tuple[int, int]) -> Room:
+    """Room for `share` centres among so many entries; `sums`: how many groups and neighbourhoods."""
     return Room(
         np.empty((share, entries), dtype=np.uint16), np.empty((share, entries), dtype=np.uint8),
         np.empty((share, buckets), dtype=np.int32), np.empty((share, columns), dtype=np.float32),
@@ -174,7 +194,7 @@ def _make_room(share: int, entries: int, buckets: int, columns: int, sample: int
 
 
 @kernel
-def _take_aim(codes: Any, levels: int, rounding: float, entry: int, s: int, room: Room) -> None:
+def _take_aim(codes: Codes, levels: int, rounding: float, entry: int, s: int, room: Room) -> None:
     """Where the codes of a centre begin and how far apart they lie, judged by the sample; and how far codes err."""
     columns, numbers, unit, sample = codes
     here, features = room.here[s], columns.shape[0]
@@ -193,7 +213,7 @@ def _take_aim(codes: Any, levels: int, rounding: float, entry: int, s: int, room
 
 
 @kernel
-def _encode(codes: Any, weight: Any, top: Any, shift: int, some: int, room: Room) -> None:
+def _encode(codes: Codes, weight: Any, top: Any, shift: int, some: int, room: Room) -> None:
     """Codes of everybody around some centres, tile by tile, and how many people fall into each bucket of them."""
     columns, numbers, unit, _ = codes
     entries = columns.shape[1]
@@ -208,7 +228,7 @@ def _encode(codes: Any, weight: Any, top: Any, shift: int, some: int, room: Room
 
 
 @kernel
-def _sum_up(people: Any, base: int, some: int, first: Any, room: Room) -> None:
+def _sum_up(people: People, base: int, some: int, first: Any, room: Room) -> None:
     """How many people, and what digits of their costs, each neighbourhood adds around some centres, group by group."""
     weight, digits, begin, _ = people
     groups = room.sums.shape[1]
@@ -229,30 +249,17 @@ def _sum_up(people: Any, base: int, some: int, first: Any, room: Room) -> None:
 
 @maker
 def _sweep_coded(
-    codes: Any, exact: Any, people: Any, quantiles: Any, settings: Any, centres: Any, found: Any, first: Any
+    codes: Codes, exact: Exact, people: People, quantiles: Quantiles, settings: Settings, centres: Any, found: Around
 ) -> None:
-    """All centres, which are entries. `first` gets the first neighbourhood of each entry, unless it has no rows.
-
-    `codes`: columns in single precision, a row a column; how many are numbers; what a level that differs counts; the
-    same of a sample of entries. `exact`: rows in double precision, scales, which are categories. `people`: weights and
-    digits of the entries, where kinds begin, the digits' lowest power of two. `quantiles`: rank, share and number of
-    people. `settings`: levels of codes, shift to buckets, centres that share a tile, parts of the work, and the
-    rounding of a code in `codes`.
-    """
-    rows, weight, lowest, ranks, n = exact[0], people[0], people[3], quantiles[0], quantiles[2]
-    levels, shift, share, parts, rounding = settings
-    size, acting, cost = found
-    entries, wanted, groups = weight.shape[0], ranks.shape[0], size.shape[2]
-    columns, sampled, top = codes[0].shape[0], codes[3].shape[1], np.float32(levels - 1)
+    """All centres, which are entries. Unless empty, `found.first` gets the first neighbourhood of each entry."""
+    weight, (levels, shift, share, parts, rounding) = people.weight, settings
+    size, acting, cost, first = found
+    entries, wanted, groups = weight.shape[0], quantiles.ranks.shape[0], size.shape[2]
+    columns, sampled, top = codes.columns.shape[0], codes.sample.shape[1], np.float32(levels - 1)
     chunks = (centres.shape[0] + share - 1) // share
     for part in numba.prange(parts):
         room = _make_room(share, entries, levels >> shift, columns, sampled, (groups, wanted))
-        table = np.empty(levels >> 3, dtype=np.uint8)
-        place = np.empty((wanted + 1, 7), dtype=np.int64)
-        asked, order = np.empty(entries + 1, dtype=np.int32), np.empty(entries + 1, dtype=np.int32)
-        ends, below = np.empty(levels + 2, dtype=np.int32), np.empty(levels + 2, dtype=np.int32)
-        distance, values = np.empty(entries), np.empty(entries)
-        weights, limits = np.empty(entries, dtype=np.int64), np.empty(wanted)
+        ranked = make_ranked(entries, levels, wanted)
         for chunk in range(part * chunks // parts, (part + 1) * chunks // parts):
             base = chunk * share
             some = min(share, centres.shape[0] - base)
@@ -261,18 +268,17 @@ def _sweep_coded(
             _encode(codes, weight, top, shift, some, room)
             for s in range(some):
                 code, reach = room.code[s], room.reach[s]
-                stretches = regions(room.counts[s], shift, reach, ranks, n, table, place)
+                stretches = regions(room.counts[s], shift, reach, quantiles, ranked)
                 into = first[base + s] if first.shape[0] else room.slots[s]
-                asked_for = look_up(code, table, into, asked)
-                sort(code, weight, asked, asked_for, stretches, place, ends, below, order)
+                asked_for = look_up(code, into, ranked)
+                sort(code, weight, asked_for, stretches, ranked)
                 thresholds(
-                    weight, exact, rows[centres[base + s]], quantiles, reach, levels, place, ends, below, order,
-                    distance, values, weights, limits,
-                )  # fmt: skip
-                settle(code, order, asked_for, place, distance, limits, into)
+                    weight, exact, exact.values[exact.someone[centres[base + s]]], quantiles, reach, levels, ranked
+                )
+                settle(code, asked_for, into, ranked)
             _sum_up(people, base, some, first, room)
             for s in range(some):
-                _read(room.sums[s], lowest, size[base + s], acting[base + s], cost[base + s])
+                _read(room.sums[s], people.lowest, size[base + s], acting[base + s], cost[base + s])
 
 
-sweep_coded = linked(_sweep_coded, parallel=True)
+sweep_coded = linked(_sweep_coded, parallel=True, in_numpy=in_numpy.sweep_coded, worth=8.0)

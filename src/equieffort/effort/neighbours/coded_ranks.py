@@ -6,24 +6,81 @@ codes are that near to the code of a wanted rank.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.foundations.jit import kernel
+from equieffort.foundations.jit import kernel, maker
 
 ASK = 255
 """In place of a neighbourhood: the code does not tell."""
 
 
+class Exact(NamedTuple):
+    """People as the exact distance sees them, who are looked up: so few are asked about that none are copied."""
+
+    values: Any
+    """(person, feature)"""
+    someone: Any
+    """(entry) a person of each."""
+    scales: Any
+    is_category: Any
+
+
+class Quantiles(NamedTuple):
+    """Which ranks are wanted, of how many people."""
+
+    ranks: Any
+    """(quantile)"""
+    shares: Any
+    """(quantile) how far from the rank to the next."""
+    people: int
+
+
+class Ranked(NamedTuple):
+    """Room for the ranks around one centre."""
+
+    table: Any
+    """(codes / 8) the first neighbourhood that holds them, or that they do not tell."""
+    place: Any
+    """(quantile + 1, 7), see `regions` and `thresholds`."""
+    asked: Any
+    """(entry) of whom codes do not tell."""
+    order: Any
+    """(entry) the same by code."""
+    ends: Any
+    """(code)"""
+    below: Any
+    distance: Any
+    """(entry) exact, as ordered."""
+    values: Any
+    """(entry) what the value of a rank is selected from."""
+    weights: Any
+    limits: Any
+    """(quantile) the exact thresholds."""
+
+
+@maker
+def make_ranked(entries: int, levels: int, wanted: int) -> Ranked:
+    """Room for so many entries, codes and quantiles."""
+    return Ranked(
+        np.empty(levels >> 3, dtype=np.uint8), np.empty((wanted + 1, 7), dtype=np.int64),
+        np.empty(entries + 1, dtype=np.int32), np.empty(entries + 1, dtype=np.int32),
+        np.empty(levels + 2, dtype=np.int32), np.empty(levels + 2, dtype=np.int32),
+        np.empty(entries), np.empty(entries), np.empty(entries, dtype=np.int64), np.empty(wanted),
+    )  # fmt: skip
+
+
 @kernel
-def regions(counts: Any, shift: int, reach: int, ranks: Any, people: int, table: Any, place: Any) -> int:
+def regions(counts: Any, shift: int, reach: int, quantiles: Quantiles, room: Ranked) -> int:
     """Where codes do not tell: around both ranks of each quantile. Returns how many separate stretches there are.
 
     `table` says of eight codes at a time which neighbourhood is the first that holds them. `place` gets, by quantile,
     the first code of the bucket of its rank, how many people are before it, and the end of the next rank's bucket; and
     by stretch its begin and end.
     """
+    ranks, _, people = quantiles
+    table, place = room.table, room.place
     wanted, levels = ranks.shape[0], table.shape[0] * 8
     bucket, before, done, stretches = 0, 0, 0, 0
     for t in range(wanted):
@@ -52,8 +109,9 @@ def regions(counts: Any, shift: int, reach: int, ranks: Any, people: int, table:
 
 
 @kernel
-def look_up(code: Any, table: Any, first: Any, asked: Any) -> int:
+def look_up(code: Any, first: Any, room: Ranked) -> int:
     """The first neighbourhood of each entry as far as codes tell, and the entries of which they do not."""
+    table, asked = room.table, room.asked
     found = 0
     for p in range(code.shape[0]):
         slot = table[code[p] >> 3]
@@ -64,10 +122,9 @@ def look_up(code: Any, table: Any, first: Any, asked: Any) -> int:
 
 
 @kernel
-def sort(
-    code: Any, weight: Any, asked: Any, found: int, stretches: int, place: Any, ends: Any, below: Any, order: Any
-) -> None:
+def sort(code: Any, weight: Any, found: int, stretches: int, room: Ranked) -> None:
     """Order those asked by code. Then `ends[c + 1]` is where code c ends and `below[c]` their weight below code c."""
+    asked, place, ends, below, order = room.asked, room.place, room.ends, room.below, room.order
     for s in range(stretches):
         ends[place[s, 3] : place[s, 4] + 1] = 0
         below[place[s, 3] : place[s, 4] + 1] = 0
@@ -92,15 +149,16 @@ def sort(
 
 
 @kernel
-def _exact(rows: Any, scales: Any, is_category: Any, centre: Any, entry: int) -> float:
+def _exact(exact: Exact, centre: Any, entry: int) -> float:
     """The distance as the library defines it, operation by operation."""
-    total = 0.0
+    values, someone, scales, is_category = exact
+    total, person = 0.0, someone[entry]
     for k in range(centre.shape[0]):
         if is_category[k]:
-            if rows[entry, k] != centre[k]:
+            if values[person, k] != centre[k]:
                 total += 1.0
         else:
-            total += abs(centre[k] - rows[entry, k]) / scales[k]
+            total += abs(centre[k] - values[person, k]) / scales[k]
     return total
 
 
@@ -153,12 +211,13 @@ def _find(place: Any, t: int, below: Any, rank: int, begin: int) -> int:
 
 @kernel
 def thresholds(
-    people: Any, exact: Any, centre: Any, quantiles: Any, reach: int, levels: int, place: Any, ends: Any, below: Any,
-    order: Any, distance: Any, values: Any, weights: Any, limits: Any,
-) -> None:  # fmt: skip
-    """The exact threshold of each quantile; `place` gets the codes between which they do not tell."""
+    weight: Any, exact: Exact, centre: Any, quantiles: Quantiles, reach: int, levels: int, room: Ranked
+) -> None:
+    """The exact threshold of each quantile, in `room.limits`; `room.place` gets the codes between which they do not
+    tell."""
     ranks, shares, n = quantiles
-    rows, scales, is_category = exact
+    place, ends, below, order = room.place, room.ends, room.below, room.order
+    distance, values, weights, limits = room.distance, room.values, room.weights, room.limits
     done = 0
     for t in range(ranks.shape[0]):
         low = _find(place, t, below, ranks[t], place[t, 0])
@@ -167,10 +226,10 @@ def thresholds(
         place[t, 5], place[t, 6] = begin, end
         start, stop = ends[begin], ends[end + 1]
         for j in range(max(done, start), stop):
-            distance[j] = _exact(rows, scales, is_category, centre, order[j])
+            distance[j] = _exact(exact, centre, order[j])
         done = max(done, stop)
         for j in range(start, stop):
-            values[j - start], weights[j - start] = distance[j], people[order[j]]
+            values[j - start], weights[j - start] = distance[j], weight[order[j]]
         before = place[t, 1] + below[begin] - below[place[t, 0]]
         under, inside = _rank(values, weights, stop - start, before, ranks[t])
         over = under
@@ -189,8 +248,9 @@ def thresholds(
 
 
 @kernel
-def settle(code: Any, order: Any, found: int, place: Any, distance: Any, limits: Any, first: Any) -> None:
+def settle(code: Any, found: int, first: Any, room: Ranked) -> None:
     """The first neighbourhood of those of whom codes did not tell."""
+    order, place, distance, limits = room.order, room.place, room.distance, room.limits
     start, wanted = 0, limits.shape[0]
     for j in range(found):
         c = code[order[j]]

@@ -102,6 +102,17 @@ def _sorted(key: npt.NDArray[np.uint64], values: Floats) -> tuple[npt.NDArray[np
     return order, new, bool((values[order[again]] == values[order[again - 1]]).all())
 
 
+class Efforts(NamedTuple):
+    """What people are counted by: all of them, in no order."""
+
+    group: npt.NDArray[np.int64]
+    """(people) of the refused; -1 for the others."""
+    digits: npt.NDArray[np.int64]
+    """(people, digits + 1) of the cost, and 1 for those with an action."""
+    lowest: int
+    """The power of two of the first digit."""
+
+
 class Around(NamedTuple):
     """What is around some centres, by centre, rising quantile and group."""
 
@@ -110,6 +121,10 @@ class Around(NamedTuple):
     cost: Floats
     first: npt.NDArray[Any]
     """By centre and entry the first neighbourhood that holds it; without rows unless asked for."""
+
+    def of(self, part: slice) -> Around:
+        """What is around some of the centres, to be read or filled in."""
+        return Around(self.size[part], self.acting[part], self.cost[part], self.first[part])
 
 
 def empty_around(centres: int, quantiles: int, entries: Entries, *, first: bool) -> Around:

@@ -7,20 +7,47 @@ rank falls are sorted. Costs are added as whole-number digits, so sums do not de
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
+from equieffort.effort.neighbours import in_numpy
+from equieffort.effort.neighbours.digits import to_doubles
+from equieffort.effort.neighbours.entries import Around, Efforts
 from equieffort.foundations.jit import kernel, linked, maker
 
 BUCKETS = 2048
 
 
+class Room(NamedTuple):
+    """Room for one centre at a time."""
+
+    slot: Any
+    """(people) the bucket of each."""
+    ends: Any
+    """(buckets + 1)"""
+    order: Any
+    """(people) bucket by bucket."""
+    sums: Any
+    """(quantile, group, digit)"""
+    thresholds: Any
+    """(quantile)"""
+
+
+@maker
+def _make_room(people: int, quantiles: int, groups: int, width: int) -> Room:
+    """Room for one centre; `width`: how many digits a sum of efforts has."""
+    return Room(
+        np.empty(people, dtype=np.int32), np.empty(BUCKETS + 1, dtype=np.int64), np.empty(people, dtype=np.int64),
+        np.empty((quantiles, groups, width), dtype=np.int64), np.empty(quantiles),
+    )  # fmt: skip
+
+
 @kernel
-def _distances(values: Any, scales: Any, is_category: Any, power: int, centre: int, out: Any) -> None:
+def _distances(rows: Any, centre: int, out: Any) -> None:
     """The paper's mixed distance from one person to everybody."""
+    values, scales, is_category, power = rows
     people, features = values.shape[1], values.shape[0]
     out[:] = 0.0
     for k in range(features):
@@ -51,17 +78,10 @@ def _bucket(distance: float, scale: float) -> int:
 
 
 @maker
-def _one(
-    distance: Any, quantiles: Any, group: Any, digits: Any, slot: Any, ends: Any, order: Any, size: Any, acting: Any,
-    sums: Any, thresholds: Any,
-) -> None:  # fmt: skip
-    """One centre: thresholds by bucket, then counts and digit sums up to each threshold, which rise.
-
-    `group` is the group of an unfavourably decided person and -1 for the others. The last column of `digits` is 1 for
-    people with an action, the others are the digits of their cost.
-    """
-    people, width = distance.shape[0], digits.shape[1] - 1
-    top = 0.0
+def _one(distance: Any, quantiles: Any, efforts: Efforts, room: Room, size: Any, acting: Any) -> None:
+    """One centre: thresholds by bucket, then counts and digit sums up to each threshold, which rise."""
+    people, top = distance.shape[0], 0.0
+    slot, ends, order, sums, thresholds = room
     for i in range(people):
         top = max(top, distance[i])
     scale = BUCKETS / top if top > 0.0 else 0.0
@@ -92,7 +112,7 @@ def _one(
         inside = ends[edge - 1] if edge > 0 else 0
         # Whole buckets below the edge are inside for this quantile and all that follow.
         for p in range(done, inside):
-            _add(order[p], group, digits, width, size[q], acting[q], sums[q])
+            _add(order[p], efforts, size[q], acting[q], sums[q])
         done = max(done, inside)
         if q + 1 < quantiles.shape[0]:
             size[q + 1, :] = size[q]
@@ -100,7 +120,7 @@ def _one(
             sums[q + 1, :, :] = sums[q]
         for p in range(done, ends[edge]):
             if distance[order[p]] <= threshold:
-                _add(order[p], group, digits, width, size[q], acting[q], sums[q])
+                _add(order[p], efforts, size[q], acting[q], sums[q])
 
 
 @kernel
@@ -114,8 +134,10 @@ def _first(distance: Any, thresholds: Any, place: Any, first: Any) -> None:
 
 
 @kernel
-def _add(i: int, group: Any, digits: Any, width: int, size: Any, acting: Any, sums: Any) -> None:
-    g = group[i]
+def _add(i: int, efforts: Efforts, size: Any, acting: Any, sums: Any) -> None:
+    """Count person i in `size` (group) and `acting` (group), and the digits of their effort in `sums` (group, digit);
+    nobody who is in no group."""
+    g, digits, width = efforts.group[i], efforts.digits, efforts.digits.shape[1] - 1
     if g >= 0:
         size[g] += 1
         acting[g] += digits[i, width]
@@ -150,70 +172,38 @@ def _order_statistic(distance: Any, order: Any, ends: Any, rank: int, slot: Any)
 
 
 @maker
-def _sweep_mixed(
-    values: Any, scales: Any, is_category: Any, power: int, centres: Any, quantiles: Any, group: Any, digits: Any,
-    lowest: int, size: Any, acting: Any, cost: Any, place: Any, first: Any,
-) -> None:  # fmt: skip
-    """All centres with the mixed distance; `cost` is the sum of costs by centre, quantile and group.
+def _sweep_mixed(rows: Any, centres: Any, quantiles: Any, efforts: Efforts, found: Around, place: Any) -> None:
+    """All centres with the mixed distance: `rows` are values, a row a feature, scales, which are categories, the power.
 
-    `first`, unless it has no rows, gets the first neighbourhood that holds each person, who stands at `place` in it.
+    `found.first`, unless it has no rows, gets the first neighbourhood that holds each person, who stands at `place`.
     """
-    people, groups, width = values.shape[1], size.shape[2], digits.shape[1] - 1
+    people, groups, width = efforts.group.shape[0], found.size.shape[2], efforts.digits.shape[1] - 1
     blocks = 64
     for block in numba.prange(blocks):
         distance = np.empty(people)
-        slot = np.empty(people, dtype=np.int32)
-        ends = np.empty(BUCKETS + 1, dtype=np.int64)
-        order = np.empty(people, dtype=np.int64)
-        sums = np.empty((quantiles.shape[0], groups, width), dtype=np.int64)
-        thresholds = np.empty(quantiles.shape[0])
+        room = _make_room(people, quantiles.shape[0], groups, width)
         for c in range(block * len(centres) // blocks, (block + 1) * len(centres) // blocks):
-            _distances(values, scales, is_category, power, centres[c], distance)
-            _one(distance, quantiles, group, digits, slot, ends, order, size[c], acting[c], sums, thresholds)
-            if first.shape[0]:
-                _first(distance, thresholds, place, first[c])
-            _round(sums, lowest, cost[c])
+            _distances(rows, centres[c], distance)
+            _one(distance, quantiles, efforts, room, found.size[c], found.acting[c])
+            if found.first.shape[0]:
+                _first(distance, room.thresholds, place, found.first[c])
+            to_doubles(room.sums, efforts.lowest, found.cost[c])
 
 
 @maker
-def _sweep_given(
-    distances: Any, quantiles: Any, group: Any, digits: Any, lowest: int, size: Any, acting: Any, cost: Any,
-    place: Any, first: Any,
-) -> None:  # fmt: skip
+def _sweep_given(distances: Any, quantiles: Any, efforts: Efforts, found: Around, place: Any) -> None:
     """The same for distances computed elsewhere, a row a centre."""
     centres, people = distances.shape
-    groups, width = size.shape[2], digits.shape[1] - 1
+    groups, width = found.size.shape[2], efforts.digits.shape[1] - 1
     blocks = 16
     for block in numba.prange(blocks):
-        slot = np.empty(people, dtype=np.int32)
-        ends = np.empty(BUCKETS + 1, dtype=np.int64)
-        order = np.empty(people, dtype=np.int64)
-        sums = np.empty((quantiles.shape[0], groups, width), dtype=np.int64)
-        thresholds = np.empty(quantiles.shape[0])
+        room = _make_room(people, quantiles.shape[0], groups, width)
         for c in range(block * centres // blocks, (block + 1) * centres // blocks):
-            _one(distances[c], quantiles, group, digits, slot, ends, order, size[c], acting[c], sums, thresholds)
-            if first.shape[0]:
-                _first(distances[c], thresholds, place, first[c])
-            _round(sums, lowest, cost[c])
+            _one(distances[c], quantiles, efforts, room, found.size[c], found.acting[c])
+            if found.first.shape[0]:
+                _first(distances[c], room.thresholds, place, found.first[c])
+            to_doubles(room.sums, efforts.lowest, found.cost[c])
 
 
-@kernel
-def _round(sums: Any, lowest: int, cost: Any) -> None:
-    """From digits to a double: the digits are exact, so the result is the same however people were ordered.
-
-    Digits are added in units of the highest that is not zero and scaled at last, so nothing overflows on the way.
-    """
-    quantiles, groups, width = sums.shape
-    for q in range(quantiles):
-        for g in range(groups):
-            top = width - 1
-            while top > 0 and sums[q, g, top] == 0:
-                top -= 1
-            value, unit = 0.0, 1.0
-            for w in range(top, -1, -1):
-                value += float(sums[q, g, w]) * unit
-                unit /= 4294967296.0
-            cost[q, g] = math.ldexp(value, lowest + 32 * top)
-
-
-sweep_mixed, sweep_given = linked(_sweep_mixed, parallel=True), linked(_sweep_given, parallel=True)
+sweep_mixed = linked(_sweep_mixed, parallel=True, in_numpy=in_numpy.sweep_mixed, worth=8.0)
+sweep_given = linked(_sweep_given, parallel=True, in_numpy=in_numpy.sweep_given, worth=8.0)

@@ -12,6 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from equieffort.effort.neighbours import in_numpy
 from equieffort.foundations.jit import kernel, linked, maker
 
 CENTRES = 64
@@ -57,6 +58,7 @@ def _leave_out(first: Any, last: Any, coefficients: Any, begin: int, end: int, t
 
 @kernel
 def _add_to(sums: Any, totals: Any) -> None:
+    """Add `sums` (people) to `totals` (people), one by one."""
     for p in range(sums.shape[0]):
         totals[p] += sums[p]
 
@@ -106,5 +108,6 @@ def _add_moments(values: Any, start: Any, once: Any, products: Any, third: Any, 
                 products[i, i] += square
 
 
-leave_out, leave_out_ratio = linked(_leave_out, parallel=True), linked(_leave_out_ratio, parallel=True)
-add_moments = linked(_add_moments)
+leave_out = linked(_leave_out, parallel=True, in_numpy=in_numpy.leave_out, worth=1.5)
+leave_out_ratio = linked(_leave_out_ratio, parallel=True, in_numpy=in_numpy.leave_out_ratio, worth=1.5)
+add_moments = linked(_add_moments, in_numpy=in_numpy.add_moments, worth=0.5)

@@ -14,7 +14,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.errors import ParameterError, Setting
-from equieffort.foundations.arguments import check_number, check_whole
+from equieffort.foundations.arguments import check_instance, check_number, check_whole
 from equieffort.foundations.saved import as_kind, from_kind
 from equieffort.world.distances import Distance, Manhattan, check_distance
 
@@ -118,3 +118,9 @@ def check_quantile(quantile: float) -> None:
         "The quantile", quantile, "a number that lies above 0 and at most at 1", lambda share: 0 < share <= 1,
         fix="Give a share of all people; 1 is everybody.", code="NEIGHBOURS_QUANTILE",
     )  # fmt: skip
+
+
+def check_neighbourhood(neighbourhood: Any, *, optional: bool = False) -> None:
+    """Refuse what is no neighbourhood."""
+    takes = "Everyone(), Nearest(quantile) or NearestK(k)"
+    check_instance("neighbourhood", neighbourhood, Neighbourhood, takes, optional=optional)

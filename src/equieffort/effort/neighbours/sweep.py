@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Floats
+from equieffort.effort.neighbours import in_numpy
 from equieffort.effort.neighbours.coded import Coded
-from equieffort.effort.neighbours.entries import Around, Entries, each_person, empty_around, kinds
+from equieffort.effort.neighbours.entries import Around, Efforts, Entries, each_person, empty_around, kinds
 from equieffort.effort.neighbours.kernels import sweep_given, sweep_mixed
 from equieffort.effort.neighbours.neighbourhoods import check_quantile
 from equieffort.effort.stats import limbs
 from equieffort.errors import ParameterError
 from equieffort.world.distances import BoundDistance, MixedDistance
 
-BLOCK_BYTES = 64 * 2**20
 PAIRS = 2**23
 """Centres times people in one compiled call, between which Ctrl-C is heard."""
 
@@ -88,23 +88,25 @@ class Plain:
         """Sums around the given people."""
         has = ~np.isnan(self.cost)
         limbs_of, lowest = limbs(np.where(has, self.cost, 0.0))
-        digits = np.concatenate([limbs_of, has[:, None].astype(np.int64)], axis=1)
+        efforts = Efforts(self.group, np.concatenate([limbs_of, has[:, None].astype(np.int64)], axis=1), lowest)
         found = empty_around(len(centres), len(self.quantiles), self.entries, first=first)
         is_mixed = isinstance(self.distance, MixedDistance)
         columns = np.ascontiguousarray(self.distance.values.T) if isinstance(self.distance, MixedDistance) else None
-        block = max(64, PAIRS // len(self.group)) if is_mixed else max(1, BLOCK_BYTES // (8 * len(self.group)))
+        block = (
+            max(64, PAIRS // len(self.group))
+            if is_mixed
+            else max(1, self.distance.block_bytes // (8 * len(self.group)))
+        )
         # Compiled code cannot be interrupted, so that it gets the centres in parts.
         for part in _parts(len(centres), block):
-            into = (found.size[part], found.acting[part], found.cost[part], self.entries.of, found.first[part])
+            work = in_numpy.PLAIN * len(self.group) * len(centres[part])
+            into = found.of(part)
             if isinstance(self.distance, MixedDistance):
-                of = self.distance
-                sweep_mixed(
-                    columns, of.scales, of.is_category, of.power, centres[part], self.quantiles, self.group, digits,
-                    lowest, *into,
-                )  # fmt: skip
+                rows = (columns, self.distance.scales, self.distance.is_category, self.distance.power)
+                sweep_mixed(rows, centres[part], self.quantiles, efforts, into, self.entries.of, work=work)
             else:
-                rows = np.concatenate([self.distance.to_all(slice(int(c), int(c) + 1)) for c in centres[part]])
-                sweep_given(rows, self.quantiles, self.group, digits, lowest, *into)
+                given = self.distance.around(centres[part])
+                sweep_given(given, self.quantiles, efforts, into, self.entries.of, work=work)
         return found
 
 

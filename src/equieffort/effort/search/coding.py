@@ -156,14 +156,14 @@ def _cuts(ordered: Any, different: Any, levels: int) -> Any:
     """Cuts with about as many people between any two, each the shortest number that parts the same people."""
     n = len(ordered)
     at = {int(np.searchsorted(different, ordered[-(-n * k // levels) - 1])) for k in range(1, levels)}
-    found = [_shortest(different[k], different[k + 1]) for k in sorted(at) if k + 1 < len(different)]
+    found = [shortest_between(different[k], different[k + 1]) for k in sorted(at) if k + 1 < len(different)]
     return np.array([cut for cut in found if isfinite(cut)], dtype=different.dtype)
 
 
-def _shortest(low: Any, high: Any) -> Any:
+def shortest_between(low: Any, high: Any) -> Any:
     """The number of fewest digits from `low` on and below `high`, in their own type.
 
-    >>> _shortest(np.float64(0.3141), np.float64(0.3199)), _shortest(np.int64(17), np.int64(20))
+    >>> shortest_between(np.float64(0.3141), np.float64(0.3199)), shortest_between(np.int64(17), np.int64(20))
     (np.float64(0.315), np.int64(17))
     """
     if low.dtype.kind != "f" or not isfinite(low):

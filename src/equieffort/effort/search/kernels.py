@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from equieffort.foundations.jit import kernel, linked
 
 
@@ -53,4 +55,25 @@ def tabulate(
         add_up(begin[triple[2]], end[triple[2]], slots * slots, slots, 1, levels, groups, table)
 
 
-TABULATE = linked(tabulate)
+IN_NUMPY = 1e-8
+"""Seconds about for each number that is read or written where tables are made by numpy."""
+
+
+def tabulated(
+    codes: Any, triples: Any, group: Any, values: Any, begin: Any, end: Any, levels: int, groups: int, tables: Any
+) -> None:
+    """What `tabulate` does, in the same order, in numpy: with few people sooner than it is compiled."""
+    slots, counted = begin.shape[1], values.shape[1]
+    codes = codes.astype(np.int64)
+    for (first, second, third), table in zip(triples.tolist(), tables, strict=True):
+        row = ((codes[first] * slots + codes[second]) * slots + codes[third]) * groups + group
+        for s in range(counted):
+            table[:, s] += np.bincount(row, values[:, s], len(table))
+        for axis, feature in enumerate((first, second, third)):
+            cells = table.reshape(slots**axis, slots, -1)
+            for slot in range(levels, slots):
+                for level in range(begin[feature, slot], end[feature, slot]):
+                    cells[:, slot] += cells[:, level]
+
+
+TABULATE = linked(tabulate, in_numpy=tabulated, worth=1.0)

@@ -1,7 +1,9 @@
 """Tests and bounds of many subgroups at once, in closed form, for tails as thin as many questions need.
 
 At tails of 1e-5 every single test of a ratio of means fails somewhere: where a small side is cheap by chance, Welch's
-on the log scale; where sides are unequal, the difference. The most cautious of three holds (docs/subgroups.md).
+on the log scale; where sides are unequal, the difference. The most cautious of three holds. Of shares, limits made of
+Wilson's fail where a small side meets a share far from one half; they hold beside a score test that allows for
+skewness (docs/subgroups.md).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from equieffort.effort.inference.guarded import (
     share_ratio_limits,
     variance,
 )
+from equieffort.effort.inference.scores import gap_bound, gap_tails, ratio_bound, ratio_tails
 from equieffort.effort.search.counted import COUNT, SQUARE, TOTAL
 
 
@@ -43,6 +46,10 @@ class ManyLaws(ABC):
     @abstractmethod
     def limits(self, tail: float) -> tuple[Floats, Floats]:
         """Limits that are each wrong with this chance."""
+
+    def bound(self, tail: float, *, upper: bool) -> Floats:
+        """The upper or lower limits, which also hold at tails as thin as many questions need."""
+        return self.limits(tail)[upper]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +126,7 @@ class _Shares(ManyLaws):
 
 
 class GapOfShares(_Shares):
-    """The reference's share minus the group's: Newcombe's limits."""
+    """The reference's share minus the group's: Newcombe's limits, and beside them a score test that knows skewness."""
 
     @property
     def estimate(self) -> Floats:
@@ -128,20 +135,27 @@ class GapOfShares(_Shares):
             return (self.k_against * self.n - self.k * self.m) / (self.n * self.m)
 
     def greater(self, than: float) -> Floats:
-        """Where the lower limit touches it."""
-        return gap_tail(self.k, self.n, self.k_against, self.m, than)
+        """Where the lower limit touches it, or the score test's p-value where that is larger."""
+        found = gap_tail(self.k, self.n, self.k_against, self.m, than)
+        return _larger(found, gap_tails(self.k, self.n, self.k_against, self.m, than)[0])
 
     def less(self, than: float) -> Floats:
         """With the sides swapped."""
-        return gap_tail(self.k_against, self.m, self.k, self.n, -than)
+        found = gap_tail(self.k_against, self.m, self.k, self.n, -than)
+        return _larger(found, gap_tails(self.k, self.n, self.k_against, self.m, than)[1])
 
     def limits(self, tail: float) -> tuple[Floats, Floats]:
         """Newcombe's."""
         return gap_limits(self.k, self.n, self.k_against, self.m, -float(ndtri(tail)))
 
+    def bound(self, tail: float, *, upper: bool) -> Floats:
+        """The farther of Newcombe's limits and those of the score test."""
+        found = gap_bound(self.k, self.n, self.k_against, self.m, tail, upper=upper)
+        return _farther(self.limits(tail)[upper], found, upper)
+
 
 class RatioOfShares(_Shares):
-    """The group's share over the reference's: MOVER of Wilson's limits on the log scale."""
+    """The group's share over the reference's: MOVER of Wilson's limits on the log scale, and a score test beside."""
 
     @property
     def _log(self) -> Floats:
@@ -161,17 +175,33 @@ class RatioOfShares(_Shares):
         return limit_tail(at, sign * self._log, sign * beyond)
 
     def greater(self, than: float) -> Floats:
-        """Where the lower limit touches it."""
-        return self._tail(float(np.log(than)), 1)
+        """Where the lower limit touches it, or the score test's p-value where that is larger."""
+        scored = ratio_tails(self.k, self.n, self.k_against, self.m, than)[0]
+        return _larger(self._tail(float(np.log(than)), 1), scored)
 
     def less(self, than: float) -> Floats:
-        """Where the upper limit touches it."""
-        return self._tail(float(np.log(than)), -1)
+        """Where the upper limit touches it, or the score test's p-value where that is larger."""
+        scored = ratio_tails(self.k, self.n, self.k_against, self.m, than)[1]
+        return _larger(self._tail(float(np.log(than)), -1), scored)
 
     def limits(self, tail: float) -> tuple[Floats, Floats]:
         """MOVER's."""
         low, high = share_ratio_limits(self.k, self.n, self.k_against, self.m, -float(ndtri(tail)))
         return np.exp(low), np.exp(high)
+
+    def bound(self, tail: float, *, upper: bool) -> Floats:
+        """The farther of MOVER's limits and those of the score test."""
+        found = ratio_bound(self.k, self.n, self.k_against, self.m, tail, upper=upper)
+        return _farther(self.limits(tail)[upper], found, upper)
+
+
+def _larger(found: Floats, scored: Floats) -> Floats:
+    """What has no estimate has no test; a score without spread says nothing beside the limits."""
+    return np.where(np.isnan(found), np.nan, np.fmax(found, scored))
+
+
+def _farther(limit: Floats, scored: Floats, upper: bool) -> Floats:
+    return np.maximum(limit, scored) if upper else np.minimum(limit, scored)
 
 
 def law_of(measure: str, mine: Floats, theirs: Floats) -> ManyLaws:

@@ -1,9 +1,9 @@
 """From coded people to subgroups with tests and bounds that allow for all that were searched.
 
 Flag: the two-sided p-value of "within the tolerance" is twice the smaller of the one-sided ones (each the largest of
-three tests for a ratio of means), adjusted over all m subgroups searched, in all comparisons, by Holm (the chance of
-any wrong flag) or Benjamini and Hochberg (the expected share of wrong flags). Certify: one-sided bounds at
-(1 - level) / 2m.
+three tests for a ratio of means, the larger of two for shares), adjusted over all m subgroups searched, in all
+comparisons, by Holm (the chance of any wrong flag) or Benjamini and Hochberg (the expected share of wrong flags).
+Certify: one-sided bounds at (1 - level) / 2m.
 """
 
 from __future__ import annotations
@@ -85,23 +85,27 @@ def _judged(subgroups: Subgroups, asked: Asked, flags: bool) -> Found:
     law, is_gap = law_of(asked.measure, mine, theirs), measure.threshold == "epsilon"
     estimate = law.estimate
     edge, other = (asked.epsilon, -asked.epsilon) if is_gap else (asked.tau, 1 / asked.tau)
-    more, less = law.greater(edge), law.less(other)
-    worse = more if measure.orientation > 0 else less
-    p = np.minimum(1.0, 2 * np.minimum(more, less)) if asked.two_sided else worse
+    # The test towards the other side has a p-value of 1/2 or more, and is not asked.
+    above = estimate > measure.neutral if asked.two_sided else np.full(len(estimate), measure.orientation > 0)
+    p = np.full(len(estimate), np.nan)
+    p[above] = law_of(asked.measure, mine[above], theirs[above]).greater(edge)
+    p[~above] = law_of(asked.measure, mine[~above], theirs[~above]).less(other)
+    p = np.minimum(1.0, 2 * p) if asked.two_sided else p
     p = np.where(np.isnan(estimate), np.nan, p)
     asks = ~np.isnan(p)
     m = int(asks.sum())
     alpha = 1 - asked.level
     adjusted = np.array(Holm().adjust(p.tolist())) if asked.adjust == "holm" else benjamini_hochberg(p)
     unsolved = mine[:, OPEN] + theirs[:, OPEN] > 0
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         flagged = (adjusted <= alpha) & flags & ~(unsolved & asked.certified)
         low, high = (np.where(asks, end, np.nan) for end in law.limits(alpha / 2))
         bound = np.full(len(p), np.nan)
-        if m and flags:
-            bound = law.limits(alpha / (2 * m))[1 if measure.orientation > 0 else 0]
         smaller = np.minimum(mine[:, SIZE], theirs[:, SIZE])
-        bound = np.where(asks & ~unsolved & (smaller >= asked.fewest_certified), bound, np.nan)
+        sure = asks & ~unsolved & (smaller >= asked.fewest_certified) & flags
+        if sure.any():
+            certain = law_of(asked.measure, mine[sure], theirs[sure])
+            bound[sure] = certain.bound(alpha / (2 * m), upper=measure.orientation > 0)
         away = measure.orientation * (estimate if is_gap else np.log(estimate))
         away = np.abs(away) if asked.two_sided else away
     order = np.lexsort((np.where(asks, p, 2.0), -np.where(np.isnan(away), -np.inf, away), ~asks, ~flagged))

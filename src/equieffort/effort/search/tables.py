@@ -14,7 +14,7 @@ import numpy.typing as npt
 from equieffort.data.frames import Bools, Floats
 from equieffort.effort.search.coding import CodedFeature, Codes
 from equieffort.effort.search.counted import KEYS, SIZE
-from equieffort.effort.search.kernels import TABULATE
+from equieffort.effort.search.kernels import IN_NUMPY, TABULATE
 from equieffort.recourse.solvers.kernels.threads import pool
 
 Ints = npt.NDArray[np.int64]
@@ -134,10 +134,10 @@ def find_subgroups(
     width = values.shape[1]
     empty = (np.empty(0, dtype=np.int64), np.empty((0, AXES), dtype=np.int64), np.empty((0, AXES), dtype=np.int64))
     parts = zip((*empty, np.empty((0, width)), np.empty((0, width))), *kept, strict=True)
-    columns = [np.concatenate(part) for part in parts]
-    first = _first_of_each(*columns)
-    pair, feature, slot, mine, theirs = (column[first] for column in columns)
-    merged = same + len(columns[0]) - len(first)
+    pair, feature, slot, mine, theirs = (np.concatenate(part) for part in parts)
+    first = _first_of_each(pair, feature, mine, theirs)
+    merged = same + len(pair) - len(first)
+    pair, feature, slot, mine, theirs = (column[first] for column in (pair, feature, slot, mine, theirs))
     return Subgroups(pair, feature, slot, mine, theirs, formed, formed - large, merged)
 
 
@@ -197,9 +197,14 @@ def _fill(
     size = -(-len(triples) // (4 * max(1, numba.get_num_threads())))
     starts = range(0, len(triples), size)
 
+    begin, end, levels = layout.begin, layout.end, layout.levels
+    sums = int((end - begin).sum(axis=1).max(initial=0)) * layout.slots**2 * groups
+
     def fill(start: int) -> None:
         part = slice(start, start + size)
-        TABULATE(people, triples[part], group, values, layout.begin, layout.end, layout.levels, groups, tables[part])
+        some = triples[part]
+        work = IN_NUMPY * len(some) * values.shape[1] * (len(group) + AXES * sums)
+        TABULATE(people, some, group, values, begin, end, levels, groups, tables[part], work=work)
 
     if len(starts) == 1:
         fill(0)
@@ -208,7 +213,7 @@ def _fill(
     list(pool().map(fill, starts[1:]))
 
 
-def _first_of_each(pair: Ints, feature: Ints, slot: Ints, mine: Floats, theirs: Floats) -> Ints:
+def _first_of_each(pair: Ints, feature: Ints, mine: Floats, theirs: Floats) -> Ints:
     """Of subgroups that count the same people one: that of fewest conditions, then the first."""
     if not len(pair):
         return np.empty(0, dtype=np.int64)

@@ -236,6 +236,9 @@ class Decision:
     def _ask(self, method: str, what: str, frame: pd.DataFrame, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
         try:
             answers = np.asarray(getattr(self.classifier, method)(self.model_input(frame)))
+        except MemoryError:
+            # Fewer people at once may do.
+            raise
         except Exception as error:
             raise self._failed(error, method, frame) from error
         if answers.shape != (len(frame), *shape):

@@ -15,6 +15,7 @@ import pandas as pd
 from equieffort.data.frames import Encoding, Floats, read_frame, require_columns
 from equieffort.errors import DataError, Setting
 from equieffort.foundations.arguments import check_flag, check_mapping, check_number, refused
+from equieffort.foundations.tolerances import SCORED
 from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.linear_scores import linear_scores, link
@@ -98,7 +99,7 @@ def linear_view(decision: Decision, encoding: Encoding) -> LinearView | NetworkV
     if opened.cut is not None:
         raise NoView("a threshold on the probability of one of several classes is not linear in its scores")
     goals, contrasts = Goals.argmax(opened.classes, opened.wanted, first=scores.first_wins)
-    error = max(1e-9, single_rounding(opened, decision, width), scores.rounding)
+    error = max(SCORED, single_rounding(opened, decision, width), scores.rounding)
     layer = Layer(contrasts @ scores.coef, contrasts @ scores.intercept)
     return affine_network(scores.affine, (layer,), goals, error)
 
@@ -113,7 +114,7 @@ def single_rounding(opened: Unwrapped, decision: Decision, width: int) -> float:
     return 0.0 if unit <= 2.0**-53 else float(unit * (width + 2 * len(opened.steps) + 4))
 
 
-def affine_network(affine: Affine, layers: tuple[Layer, ...], goals: Goals, error: float = 1e-9) -> NetworkView:
+def affine_network(affine: Affine, layers: tuple[Layer, ...], goals: Goals, error: float = SCORED) -> NetworkView:
     """A network over a pipeline's columns as one over the encoded columns: the pipeline goes into the first layer."""
     first = layers[0]
     tables = {k: first.weights @ table for k, table in affine.tables.items()}

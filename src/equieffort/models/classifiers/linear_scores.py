@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats
+from equieffort.foundations.tolerances import SCORED
 from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.pipeline import walk
 from equieffort.models.classifiers.unwrap import Unwrapped, logit
@@ -89,7 +90,7 @@ def _support_vectors(final: Any, affine: Affine) -> Scores:
     rounding = float(2.0**-53 * (vectors.shape[0] + vectors.shape[1] + 4) * stretch)
     if not rounding <= COARSEST:
         raise NoView(f"the support vectors of {name} cancel each other, so that its rounding decides")
-    return Scores(coef, intercept, affine, rounding=rounding if rounding > 1e-9 else 0.0, zero_is_second=True)
+    return Scores(coef, intercept, affine, rounding=rounding if rounding > SCORED else 0.0, zero_is_second=True)
 
 
 def _one_vs_rest(opened: Unwrapped) -> Scores:

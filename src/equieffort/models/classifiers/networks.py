@@ -6,12 +6,14 @@ place of ReLU, a network is linear.
 
 from __future__ import annotations
 
+import warnings
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from equieffort.data.frames import Encoding
+from equieffort.foundations.tolerances import DOUBLE
 from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.linear import affine_network, single_rounding
@@ -20,8 +22,6 @@ from equieffort.models.classifiers.relu_network import ReLUNetwork
 from equieffort.models.classifiers.unwrap import Unwrapped, logit, raw_columns, unwrap
 from equieffort.models.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
 
-DOUBLE = 1e-11
-"""Rounding of sums of doubles, relative to what is summed; with much to spare."""
 SINGLE = 2.0**-24
 """Rounding of one operation with floats of four bytes."""
 ROUNDINGS = 16
@@ -39,6 +39,7 @@ def network_view(decision: Decision, encoding: Encoding) -> NetworkView | Linear
         return _onnx_view(read_graph(decision.classifier), decision, encoding)
     opened = unwrap(decision, encoding)
     layers, single = _layers(opened.final)
+    single = single and not _in_doubles(opened, decision, encoding)
     if layers[0].weights.shape[1] != opened.affine.matrix.shape[0]:
         raise NoView(
             f"its first layer has {layers[0].weights.shape[1]} inputs, but gets {opened.affine.matrix.shape[0]} columns"
@@ -48,6 +49,24 @@ def network_view(decision: Decision, encoding: Encoding) -> NetworkView | Linear
     error = max(rounding(layers, single=single), single_rounding(opened, decision, width) if width else 0.0)
     goals, layers = _goals(opened, layers)
     return _view(opened.affine, layers, goals, error)
+
+
+def _in_doubles(opened: Unwrapped, decision: Decision, encoding: Encoding) -> bool:
+    """Whether weights of four bytes are applied to numbers of eight: then every sum is one of doubles.
+
+    numpy computes in the wider of the two types, in which the probabilities come out. A wrapper around the network may
+    give another type, and tells nothing.
+    """
+    classifier, steps = decision.classifier, getattr(decision.classifier, "steps", None)
+    if classifier is not opened.final and not (steps and steps[-1][1] is opened.final):
+        return False
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            person = encoding.decode(np.zeros((1, len(encoding.columns))))
+            return bool(classifier.predict_proba(decision.model_input(person)).dtype == np.float64)
+    except Exception:
+        return False  # a step may not take zeros
 
 
 def rounding(layers: tuple[Layer, ...], *, single: bool) -> float:

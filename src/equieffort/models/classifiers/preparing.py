@@ -36,7 +36,7 @@ def imputed(transformer: Any, affine: Affine) -> Affine:
     What it puts in the place of a missing value is asked of the imputer itself.
     """
     name = type(transformer).__name__
-    _require_nan(transformer, affine)
+    _require_nan(transformer)
     gone = [row for row in range(len(affine.fixed)) if affine.is_missing(row)]
     if gone and name != "SimpleImputer":
         raise NoView(f"{name} fills in a missing value by what the others are")
@@ -55,11 +55,11 @@ def imputed(transformer: Any, affine: Affine) -> Affine:
 
 def missing_flags(transformer: Any, affine: Affine) -> Affine:
     """Indicators of what is missing: 0 but where the value of a person is."""
-    _require_nan(transformer, affine)
+    _require_nan(transformer)
     return affine.constant([float(affine.is_missing(int(row))) for row in transformer.features_])
 
 
-def _require_nan(transformer: Any, affine: Affine) -> None:
+def _require_nan(transformer: Any) -> None:
     """A number that stands for a missing value is a number like others until it reaches the imputer."""
     sought = transformer.missing_values
     if not pd.isna(sought):

@@ -22,6 +22,9 @@ from equieffort.models.classifiers.naming import model_name
 from equieffort.models.classifiers.pipeline import walk
 from equieffort.models.classifiers.views import NoView, require_plain
 
+SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
+"""Searches over settings: the model that was fitted last, with the best of them, answers."""
+
 Response = Literal["predict_proba", "decision_function"]
 Array = npt.NDArray[Any]
 
@@ -122,6 +125,10 @@ def unwrap(decision: Decision, encoding: Encoding) -> Unwrapped:
             step = step.estimator_
         elif _is(step, "FrozenEstimator"):
             step = step.estimator
+        elif _is(step, *SEARCHES):
+            if not hasattr(step, "best_estimator_"):
+                raise NoView(f"{type(step).__name__} kept no model (refit=False)")
+            step = step.best_estimator_
         elif _is(step, "OneVsRestClassifier") and len(step.estimators_) == 1:
             step, cut = _one_against_one(step, opened.wanted, cut)
         else:

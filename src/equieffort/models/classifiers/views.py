@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.genuine import why_not_all
+from equieffort.foundations.tolerances import SCORED
 
 Ints = npt.NDArray[np.int32]
 
@@ -154,7 +155,7 @@ class LinearView(View):
 
     def rounding_error(self, matrix: Floats) -> Floats:
         """Rounding relative to the summed numbers."""
-        return max(1e-9, self.single) * self.magnitude(matrix)[:, None]
+        return max(SCORED, self.single) * self.magnitude(matrix)[:, None]
 
     def in_units(self, units: Floats) -> LinearView:
         """Weights a unit."""
@@ -301,7 +302,7 @@ class NetworkView(View):
     tables: dict[int, Floats]
     """For each category that matters: (outputs of the first layer, level), what a level adds."""
     goals: Goals
-    relative_error: float = 1e-9
+    relative_error: float = SCORED
     """Rounding of the model's own arithmetic, relative to the numbers summed into a margin."""
 
     def margins(self, matrix: Floats) -> Floats:

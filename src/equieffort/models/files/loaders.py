@@ -9,8 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from equieffort.errors import ModelError, Setting, closest, sentence
+from equieffort.data.frames import percent
+from equieffort.errors import ModelError, Setting, closest, sentence, warn
 from equieffort.models.files import pickles
+from equieffort.models.files.kept import Kept, read_kept
 from equieffort.models.files.lightgbm_file import read_lightgbm
 from equieffort.models.files.onnx_file import read_onnx
 from equieffort.models.files.shared import bad_file, other_version
@@ -50,7 +52,22 @@ def load_model(
     Traceback (most recent call last):
     equieffort.errors.ModelError: 'model.h5' is not a model file this program reads...
     """
-    path = Path(path)
+    model, kept = read_model(Path(path), unsafe_load_pickle=unsafe_load_pickle, trusted=trusted)
+    if kept is not None:
+        warn(
+            "SURROGATE_LOADED",
+            f"{Path(path).name!r} holds a surrogate: a {kept.measured.kind} model trained on decisions, which repeats "
+            f"{percent(kept.measured.agreement)} of those it has not seen. What is found in Python concerns this "
+            "model, and says nothing of that.",
+            fix="Name the file in a spec (`model: FILE`), whose verdict, page and letters say it.",
+        )
+    return model
+
+
+def read_model(
+    path: Path, *, unsafe_load_pickle: bool = False, trusted: Collection[str] = ()
+) -> tuple[Any, Kept | None]:
+    """The same, and what a kept surrogate says of itself."""
     suffix = path.suffix.lower()
     if suffix not in (".skops", *READERS, *pickles.SUFFIXES):
         raise bad_file(
@@ -58,7 +75,7 @@ def load_model(
             f"{closest(suffix, ['.skops', *READERS]) if suffix else ''}".rstrip(),
             fix="Save the model as .skops (scikit-learn), .onnx, .json or .ubj (XGBoost) or .txt (LightGBM).",
         )
-    data = _bytes(path)
+    data, kept = _bytes(path), None
     if suffix in pickles.SUFFIXES and not unsafe_load_pickle:
         raise pickles.refuse(path)
     with warnings.catch_warnings(record=True) as issued:
@@ -67,6 +84,7 @@ def load_model(
             model = pickles.unpickle(data, path)
         elif suffix == ".skops":
             model = read_skops(data, path, trusted)
+            kept = read_kept(data, path)
         else:
             model = READERS[suffix](data, path)
     _reissue(issued, path)
@@ -76,7 +94,7 @@ def load_model(
             (f"{path.name!r} holds an object of type {type(model).__name__}, which ", Setting("no predict"), "."),
             fix="Save the fitted classifier itself, or the pipeline that ends with it.",
         )
-    return model
+    return model, kept
 
 
 def _bytes(path: Path) -> bytes:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from equieffort.models.files.kept import FACTS, Kept, facts_bytes
+
 SCHEMA = "schema.json"
 WHEN = (1980, 1, 1, 0, 0, 0)
 """The date of every part: a clock would make each file another one."""
@@ -21,8 +23,8 @@ def can_write() -> bool:
     return find_spec("skops") is not None
 
 
-def skops_bytes(model: Any) -> tuple[bytes, list[str]]:
-    """The file, and the types in it that whoever reads it must vouch for.
+def skops_bytes(model: Any, kept: Kept | None = None) -> tuple[bytes, list[str]]:
+    """The file, and the types in it that whoever reads it must vouch for; of a surrogate with the facts about it.
 
     skops names parts by their address in memory, which differs from run to run: here they are counted.
     """
@@ -34,6 +36,8 @@ def skops_bytes(model: Any) -> tuple[bytes, list[str]]:
     schema = counted.walk(json.loads(parts.pop(SCHEMA)))
     named = {counted.name(name): _settled(content) for name, content in parts.items()}
     named[SCHEMA] = json.dumps(schema, indent=1).encode()
+    if kept is not None:
+        named[FACTS] = facts_bytes(kept, named)
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(named):

@@ -88,4 +88,15 @@ def choices(costs: Floats, phi: float) -> int:
     >>> choices(np.array([[1.0, np.inf], [1.0, 2.0]]), 0.6)
     1
     """
-    return int((np.isfinite(costs).sum(axis=0) >= rank_of(phi, len(costs))).sum()) if len(costs) else 0
+    return len(chosen(costs, phi))
+
+
+def chosen(costs: Floats, phi: float) -> list[int]:
+    """Which actions turn at least a share of phi: the most effective first, of equals the cheaper on average."""
+    if not len(costs):
+        return []
+    turned = np.isfinite(costs)
+    reach = turned.sum(axis=0)
+    paid = np.where(turned, costs, 0.0).sum(axis=0)
+    order = np.lexsort((paid, -reach))
+    return [int(k) for k in order if reach[k] >= rank_of(phi, len(costs))]

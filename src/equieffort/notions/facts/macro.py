@@ -9,6 +9,7 @@ from math import isinf, isnan, nan
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.effort.inference.shares import difference
 from equieffort.notions.actions import undominated
 from equieffort.notions.base import NotionReading
 from equieffort.notions.bootstrap import REPLICATES, Rows, bootstrap_limits
@@ -29,6 +30,13 @@ MOST_WORK = 2e9
 """People times actions times replicates beyond which no interval is drawn."""
 
 
+FEWEST = 10
+"""With fewer people a side there is no interval: all or none of them are often turned, which leaves the spread of the
+other side alone, and the best action of few is better than it is in truth (docs/notions/facts.md)."""
+FEW = 100
+"""With fewer people a side intervals held the truth less often than they say (docs/notions/facts.md)."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """What the notions are asked with."""
@@ -41,6 +49,13 @@ def values_of(mine: Floats, theirs: Floats, asked: Asked) -> dict[str, float]:
     """All six between the cost matrices (person, action) of two sides; above 0 the first side is worse off.
 
     With one action, everybody's own, these are the micro notions, but for the number of choices.
+
+    Of two actions the first turns one of two people here and both there, the second one of either side.
+
+    >>> mine, theirs = np.array([[1.0, np.inf], [np.inf, 2.0]]), np.array([[1.0, 2.0], [1.0, np.inf]])
+    >>> found = values_of(mine, theirs, Asked(phi=1.0, budget=1.0))
+    >>> found["facts_effectiveness"], found["facts_choice"], found["facts_cost_of_effectiveness"]
+    (0.5, 1.0, inf)
     """
     if not len(mine) or not len(theirs):
         return {one.name: nan for one in SIX}
@@ -83,11 +98,13 @@ def macro_readings(
     strata = np.repeat([0, 1], [len(a), len(b)])
     readings = []
     for name, value in found.items():
-        one = replace(blank, notion=MACRO[name].name, variant=variants.get(name, ""), estimate=value)
+        one = replace(blank, notion=MACRO[name].name, parts=(variants.get(name, ""),), estimate=value)
         if name == TRADE_OFF.name:
             one = replace(one, estimate=abs(value))
         if name == MEAN_RECOURSE.name:
-            one = replace(one, n=turned[0], n_against=turned[1])
+            # Whoever no action of the curve turns is in neither mean.
+            without = len(a) + len(b) - sum(turned)
+            one = replace(one, n=turned[0], n_against=turned[1], n_undefined=n_lost + without)
         if why := _why_not(name, value, len(a), len(b), costs.shape[1], asked):
             readings.append(replace(one, estimate=nan if why == "NO_ACTIONS" else one.estimate, note=why))
             continue
@@ -96,11 +113,40 @@ def macro_readings(
             continue
         seen: list[float] = []
         low, high, note = bootstrap_limits(_watched(draw(name), seen), strata, level, random_state=seed)
-        if name == TRADE_OFF.name and not note:
-            # The largest of many gaps is larger in a sample than in truth; about as much as in draws from the sample.
-            low, high = max(0.0, low - max(0.0, float(np.mean(seen[1:])) - seen[0])), min(1.0, high)
-        readings.append(replace(one, low=low, high=high, note=note))
+        if not note:
+            turns = _turns(name, steps, (len(a), len(b)), asked)
+            low, high = _widened(name, (low, high), seen, turns, level)
+        few = "FEW_DRAWN" if min(len(a), len(b)) < FEW else ""
+        readings.append(replace(one, low=low, high=high, note=note or few))
     return readings
+
+
+def _turns(name: str, steps: tuple[Floats, Floats], n: tuple[int, int], asked: Asked) -> list[tuple[int, int]]:
+    """Of each side how many are turned, and how many there are, where a notion is the difference of two shares."""
+    if name == EFFECTIVENESS.name:
+        return [(round(curves.effectiveness(step) * size), size) for step, size in zip(steps, n, strict=True)]
+    if name == WITHIN_BUDGET.name and asked.budget is not None:
+        end = asked.budget
+        return [(round(curves.within_budget(step, end) * size), size) for step, size in zip(steps, n, strict=True)]
+    return []
+
+
+def _widened(
+    name: str, limits: tuple[float, float], seen: list[float], turns: list[tuple[int, int]], level: float
+) -> tuple[float, float]:
+    """Limits moved out by how much draws from the sample exceed it, or fall short of it, on average.
+
+    The best of many actions, and the largest of many gaps, is better in a sample than in truth, the more so the fewer
+    people; by about as much as it is better in draws than in the sample. All or none of few people are often turned,
+    and are so in every draw: a difference of shares has Newcombe's limits too.
+    """
+    drawn = np.array(seen[1:])
+    excess = float(drawn[np.isfinite(drawn)].mean()) - seen[0]
+    low, high = limits[0] - max(0.0, excess), limits[1] - min(0.0, excess)
+    if turns:
+        least, most = difference(*turns).limits(level)
+        return min(low, least), max(high, most)
+    return (max(0.0, low), min(1.0, high)) if name == TRADE_OFF.name else (low, high)
 
 
 def _watched(statistic: Callable[[Rows], float], seen: list[float]) -> Callable[[Rows], float]:
@@ -125,7 +171,7 @@ def _why_not(name: str, value: float, a: int, b: int, n_actions: int, asked: Ask
         return "UNREACHED"
     if isnan(value):
         return "NO_RECOURSE"
-    return "TOO_FEW" if min(a, b) < 2 else ""
+    return "TOO_FEW" if min(a, b) < FEWEST else ""
 
 
 def _drawn(costs: Floats, a: Rows, b: Rows, asked: Asked) -> Callable[[str], Callable[[Rows], float]]:

@@ -27,13 +27,21 @@ from equieffort.notions.facts.notions import (
 def micro_readings(
     group: str, against: str, mine: Sample, theirs: Sample, level: float, phi: float, budget: float | None
 ) -> list[NotionReading]:
-    """Five notions of a comparison; equal choice needs actions that people share, so it has no micro form."""
+    """Five notions of a comparison; equal choice needs actions that people share, so it has no micro form.
+
+    >>> mine, theirs = Sample.solved(np.array([1.0, 3.0, inf])), Sample.solved(np.array([1.0, 1.0, 2.0]))
+    >>> found = micro_readings("a", "b", mine, theirs, 0.95, phi=0.5, budget=2.0)
+    >>> {one.notion.removeprefix("facts_"): round(one.estimate, 3) for one in found}
+    {'effectiveness': 0.333, 'effectiveness_within_budget': 0.667, 'cost_of_effectiveness': 2.0,
+     'mean_recourse': 0.667, 'trade_off': 0.667}
+    """
     a, b = len(mine.efforts), len(theirs.efforts)
     blank = NotionReading("", group, against, n=a, n_against=b)
     whole = _measured(replace(blank, notion=EFFECTIVENESS.name), RecourseDiscrepancy(), mine, theirs, level)
     mean = _measured(replace(blank, notion=MEAN_RECOURSE.name), EffortDifference(), mine, theirs, level)
+    mean = replace(mean, n_undefined=a + b - mine.stats.n_acting - theirs.stats.n_acting)
     capped = replace(blank, notion=WITHIN_BUDGET.name)
-    cost = replace(blank, notion=COST_OF_EFFECTIVENESS.name, variant=f"phi = {phi:g}")
+    cost = replace(blank, notion=COST_OF_EFFECTIVENESS.name, parts=(f"phi = {phi:g}",))
     gap = replace(blank, notion=TRADE_OFF.name)
     if not a or not b:
         missing = "NO_PEOPLE" if not mine.stats.n or not theirs.stats.n else "NO_REFUSED"
@@ -75,7 +83,7 @@ def _within_budget(
         below = difference((count(mine.bounds), a), (count(theirs.efforts), b))
         above = difference((count(mine.efforts), a), (count(theirs.bounds), b))
         law = Ranged(law.estimate, (below,), (above,))
-    found = replace(blank, variant=f"c = {budget:g}", estimate=law.estimate, least=law.least, most=law.most)
+    found = replace(blank, parts=(f"c = {budget:g}",), estimate=law.estimate, least=law.least, most=law.most)
     if min(a, b) < 2:
         return replace(found, note="TOO_FEW")
     low, high = law.limits(level)
@@ -129,7 +137,7 @@ def _trade_off(blank: NotionReading, mine: Sample, theirs: Sample, level: float)
               for b in (theirs.efforts, theirs.bounds)),
         )  # fmt: skip
     found = replace(
-        blank, variant=gap_place(blank.group, blank.against, size, at), estimate=estimate, least=least,
+        blank, parts=(gap_place(blank.group, blank.against, size, at),), estimate=estimate, least=least,
         most=most,
     )  # fmt: skip
     if min(len(mine.efforts), len(theirs.efforts)) < 2:

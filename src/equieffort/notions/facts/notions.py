@@ -14,8 +14,7 @@ EFFECTIVENESS = Notion(
     "Equal effectiveness",
     "eff(A, reference) - eff(A, group)",
     SOURCE,
-    "Each with their own action it is the gap in possible recourse (RD); with one action for all, whether what helps "
-    "one group helps the other.",
+    "Who is turned by an action of their own, at any cost: the gap in possible recourse (RD).",
     form="points",
 )
 CHOICE = Notion(
@@ -57,12 +56,20 @@ TRADE_OFF = Notion(
     form="points",
 )
 SIX = (EFFECTIVENESS, CHOICE, WITHIN_BUDGET, COST_OF_EFFECTIVENESS, MEAN_RECOURSE, TRADE_OFF)
+ADDS = {
+    EFFECTIVENESS.name: "Whether the best single advice to everybody of a group turns as many as in the other.",
+    WITHIN_BUDGET.name: "The same of those whom the advice asks at most an effort c.",
+    COST_OF_EFFECTIVENESS.name: "What the cheapest single advice that turns a share phi asks.",
+    MEAN_RECOURSE.name: "What turning people by single advice costs on average, along the curve of the best one.",
+    TRADE_OFF.name: "The largest gap at any effort between what single advice turns in the groups.",
+}
 MACRO = {
     notion.name: replace(
-        notion, name=notion.name.replace(PREFIX, PREFIX + "macro_", 1), title=f"{notion.title}, one action for all"
+        notion, name=notion.name.replace(PREFIX, PREFIX + "macro_", 1), title=f"{notion.title}, one action for all",
+        adds=ADDS.get(notion.name, notion.adds),
     )
     for notion in SIX
-}
+}  # fmt: skip
 """The same with one action for everybody of a group, by the name of the micro form."""
 BY_NAME = {notion.name.removeprefix(PREFIX): notion for notion in SIX}
 """As `Audit.facts(notion=...)` takes them."""

@@ -1,18 +1,14 @@
-"""The table that FACTS prints: subgroups in which two groups have unequal recourse, with each side's best action."""
+"""Which subgroups FACTS' table holds: those frequent among the refused of both sides, and how unequal each is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import isinf, isnan, nan
-from typing import Literal
+from math import isnan, nan
 
 import numpy as np
-import pandas as pd
 
-from equieffort.data.frames import Bools, Column, Floats, percent
+from equieffort.data.frames import Bools, Column, Floats
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_choice, check_number, check_whole
-from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.actions import Action
 from equieffort.notions.base import Audited, Notion
 from equieffort.notions.facts import curves
@@ -27,144 +23,11 @@ from equieffort.notions.facts.notions import (
     TRADE_OFF,
     WITHIN_BUDGET,
 )
+from equieffort.notions.facts.table import EVERYBODY, FactsTable, Side, Subgroup, Viewpoint
 from equieffort.notions.patterns import condition_items, frequent_patterns
-from equieffort.world.groups import Groups
-from equieffort.world.labels import Labels, labels_of, told_rule
 
-Viewpoint = Literal["macro", "micro"]
 MIN_PEOPLE = 10
 MAX_CONDITIONS = 2
-SHOWN = 5
-EVERYBODY = "everybody"
-
-
-@dataclass(frozen=True)
-class Side:
-    """One group's people in a subgroup."""
-
-    group: str
-    n: int
-    """Refused people who are counted."""
-    value: float
-    """What the notion is of this side."""
-    action: Action | None
-    """The action that it rests on; None where each takes their own, or none turns anybody."""
-    effectiveness: float
-    """The share whom that action turns, or (micro) who have one of their own."""
-    cost: float
-    """The mean effort of those who are turned."""
-
-
-@dataclass(frozen=True)
-class Subgroup:
-    """A subgroup, both of its sides, and how unequal they are."""
-
-    rule: str
-    """As `Audit.subgroup` takes it, or "everybody"."""
-    group: Side
-    against: Side
-    score: float
-    """Above 0 the group is worse off, below 0 the other; infinite where one side never reaches the share asked."""
-    n_undefined: int = 0
-    """Refused people with a missing value, who are in no denominator."""
-    n_open: int = 0
-    """Refused people not solved to the end, who count as found (micro)."""
-
-    @property
-    def worse(self) -> str:
-        """Who is worse off; empty where nobody is, or nothing can be said."""
-        return "" if isnan(self.score) or self.score == 0 else (self.group if self.score > 0 else self.against).group
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FactsTable(Shown):
-    """Subgroups by how unequal recourse is in them, worst first. No error rate is kept: they are the worst of many."""
-
-    notion: Notion
-    viewpoint: Viewpoint
-    asked: Asked
-    subgroups: tuple[Subgroup, ...]
-    n_actions: int
-    n_left_out: int
-    min_people: int
-    groups: Groups
-
-    def frame(self) -> pd.DataFrame:
-        """One row a subgroup and side: who, how many, the notion of the side, its best action, the score of both."""
-        rows = []
-        for one in self.subgroups:
-            for side, other in ((one.group, one.against), (one.against, one.group)):
-                rows.append(
-                    {
-                        "subgroup": one.rule, "group": side.group, "against": other.group, "n": side.n,
-                        "value": side.value, "action": "" if side.action is None else str(side.action),
-                        "effectiveness": side.effectiveness,
-                        "cost": side.cost, "score": one.score, "worse": one.worse, "n_undefined": one.n_undefined,
-                        "n_open": one.n_open,
-                    }
-                )  # fmt: skip
-        return pd.DataFrame(rows, columns=COLUMNS)
-
-    def __str__(self) -> str:
-        how = (
-            f"one action for everybody of a side, of {self.n_actions:,} tried"
-            if self.viewpoint == "macro"
-            else "each person's own best action"
-        )
-        lines = [f"{self.notion.title} ({self.viewpoint}: {how}{self._settings}), worst subgroups first."]
-        if self.n_left_out:
-            lines.append(f"{self.n_left_out:,} rarer actions were not tried.")
-        for k, one in enumerate(self.subgroups[:SHOWN], 1):
-            lines += [
-                "",
-                f"{k}. {one.rule if one.rule == EVERYBODY else told_rule(one.rule, self._names)}: {self._score(one)}",
-            ]
-            lines += [f"   {self._side(side)}" for side in (one.group, one.against)]
-            if one.n_open:
-                lines.append(f"   {one.n_open:,} of them are not solved to the end and count as found.")
-        if len(self.subgroups) > SHOWN:
-            lines += ["", f"{len(self.subgroups) - SHOWN:,} more in frame()."]
-        return "\n".join([*lines, "", CAUTION])
-
-    def _told(self) -> Told:
-        first, *lines = [line for line in str(self).splitlines() if line.strip() and line != CAUTION]
-        return Told(first, lines, {"The worst subgroups": self.frame()}, [CAUTION], "print(...), .frame(), .subgroups")
-
-    @property
-    def _settings(self) -> str:
-        if self.notion in (CHOICE, COST_OF_EFFECTIVENESS):
-            return f"; phi = {self.asked.phi:g}"
-        return f"; c = {self.asked.budget:g}" if self.notion == WITHIN_BUDGET and self.asked.budget is not None else ""
-
-    @property
-    def _names(self) -> Labels:
-        return labels_of(self.groups.columns)
-
-    def _score(self, one: Subgroup) -> str:
-        if isnan(one.score):
-            return "not defined"
-        if one.score == 0:
-            return "no difference"
-        size = "without limit" if isinf(one.score) else self.notion.show(abs(one.score))
-        return f"{size}, worse for {self.groups.name(one.worse)}"
-
-    def _side(self, side: Side) -> str:
-        who = f"{self.groups.name(side.group)} ({side.n:,} refused)"
-        counted = f"{side.value:g} actions reach phi; most effective: " if self.notion == CHOICE else ""
-        if isnan(side.cost):
-            return f"{who}: {counted}no action turns anybody"
-        what = "Each their own action" if side.action is None else side.action.told(self._names)
-        return f"{who}: {counted}{what}: turns {percent(side.effectiveness, 0)} at a mean effort of {side.cost:.3g}"
-
-
-CAUTION = (
-    "These are the worst of all subgroups that were looked at, and actions were chosen for the people they are "
-    "measured on: look for them again in other people before acting on them."
-)
-COLUMNS = [
-    "subgroup", "group", "against", "n", "value", "action", "effectiveness", "cost", "score", "worse", "n_undefined",
-    "n_open",
-]  # fmt: skip
 
 
 def facts_table(
@@ -178,8 +41,12 @@ def facts_table(
     min_people: int = MIN_PEOPLE,
     max_conditions: int = MAX_CONDITIONS,
     max_features: int = MAX_FEATURES,
+    mined: Mined | None = None,
 ) -> FactsTable:
-    """Subgroups that are frequent among the refused of both sides, with the notion of each, worst first."""
+    """Subgroups that are frequent among the refused of both sides, with the notion of each, worst first.
+
+    `mined` are actions that were mined before, for several tables.
+    """
     check_choice("notion", notion, BY_NAME)
     check_choice("viewpoint", viewpoint, ("macro", "micro"))
     check_share("phi", phi)
@@ -201,7 +68,8 @@ def facts_table(
         )
     table = audited.table
     refused = table.is_unfavourable
-    mined = Mined.of(audited, min_support, max_features) if viewpoint == "macro" else None
+    if viewpoint == "macro" and mined is None:
+        mined = Mined.of(audited, min_support, max_features)
     efforts = np.where(np.isnan(table.effort), np.inf, table.effort)[refused, None]
     costs, actions = (efforts, ()) if mined is None else (mined.costs, tuple(mined.actions))
     codes, groups = table.groups.codes[refused], table.groups
@@ -210,15 +78,20 @@ def facts_table(
     columns = [c for c in encoding.columns if c.name not in table.source.schema.protected_columns]
     facts = table.source.facts(slice(None))[refused][:, [encoding.position(c.name) for c in columns]]
     found: list[Subgroup] = []
+    lost = np.isnan(costs).any(axis=1)
     for versus in (one for one in groups.pairs if one.role != "unknown"):
         sides = codes == versus.group, np.isin(codes, versus.others)
         for rule, members in _subgroups(columns, facts, sides, min_support, min_people, max_conditions):
             whole = tuple(side & members for side in sides)
-            lost = np.isnan(costs).any(axis=1)
             a, b = (costs[side & ~lost] for side in whole)
             values, at = values_of(a, b, asked), curves.largest_gap(curves.macro_curve(a), curves.macro_curve(b))[1]
-            first = _side(groups.labels[versus.group], a, chosen, asked, at, actions, is_micro=mined is None)
-            second = _side(versus.against, b, chosen, asked, at, actions, is_micro=mined is None)
+            first, second = (
+                _side(label, mine, len(counted), chosen, asked, at, actions)
+                for label, mine, counted in (
+                    (groups.labels[versus.group], a, costs[sides[0] & ~lost]),
+                    (versus.against, b, costs[sides[1] & ~lost]),
+                )
+            )
             both = whole[0] | whole[1]
             score = values[chosen.name] if len(a) and len(b) else nan
             found.append(Subgroup(rule, first, second, score, int((both & lost).sum()), int((both & is_open).sum())))
@@ -250,8 +123,9 @@ def _subgroups(
 
 
 def _side(
-    label: str, costs: Floats, notion: Notion, asked: Asked, at: float, actions: tuple[Action, ...], *, is_micro: bool
+    label: str, costs: Floats, everybody: int, notion: Notion, asked: Asked, at: float, actions: tuple[Action, ...]
 ) -> Side:
+    """`everybody`: refused people of the group; without actions each person takes their own."""
     curve = curves.macro_curve(costs)
     value = {
         EFFECTIVENESS.name: lambda: curves.effectiveness(curve),
@@ -261,11 +135,14 @@ def _side(
         MEAN_RECOURSE.name: lambda: curves.mean_recourse(curve),
         TRADE_OFF.name: lambda: curves.within_budget(curve, at),
     }[notion.name]()
-    best = best_action(costs, EFFECTIVENESS.name if is_micro else notion.name, asked, at)
+    coverage = len(costs) / everybody if everybody else nan
+    best = best_action(costs, notion.name if actions else EFFECTIVENESS.name, asked, at)
     if best < 0:
-        return Side(label, len(costs), value, None, 0.0 if len(costs) else nan, nan)
+        return Side(label, len(costs), value, None, 0.0 if len(costs) else nan, nan, coverage)
     paid = costs[:, best]
     turned = np.isfinite(paid)
+    chosen = tuple(actions[k] for k in curves.chosen(costs, asked.phi)) if notion == CHOICE else ()
     return Side(
-        label, len(costs), value, None if is_micro else actions[best], float(turned.mean()), float(paid[turned].mean())
-    )
+        label, len(costs), value, actions[best] if actions else None, float(turned.mean()), float(paid[turned].mean()),
+        coverage, chosen,
+    )  # fmt: skip

@@ -41,13 +41,18 @@ def find_group_routes(
     groups = table.groups
     refused = np.flatnonzero(table.is_unfavourable)
     own_codes = groups.codes[refused]
+    facts = problem.encoding.encode(table.data)
+    # Whether an action turns whoever lacks a value that plays a part is not known: they are counted apart.
+    is_known = ~problem.lacking(facts[refused]).any(axis=1)
     rng = np.random.default_rng(random_state)
     chosen_on: dict[str, npt.NDArray[np.intp]] = {}
     measured_on: dict[str, npt.NDArray[np.intp]] = {}
     same: list[str] = []
+    unknown: dict[str, int] = {}
     for code in dict.fromkeys(code for one in groups.pairs for code in (one.group, *one.others)):
-        people = np.flatnonzero(own_codes == code)
+        people = np.flatnonzero((own_codes == code) & is_known)
         label = groups.labels[code]
+        unknown[label] = int((own_codes == code).sum()) - len(people)
         if not len(people):
             continue
         n_chosen = min(len(people) - round(holdout * len(people)), CHOSEN_ON)
@@ -58,7 +63,6 @@ def find_group_routes(
             drawn = rng.permutation(people)
             chosen_on[label], measured_on[label] = np.sort(drawn[:n_chosen]), np.sort(drawn[n_chosen:])
     everybody = np.concatenate([*chosen_on.values()]) if chosen_on else np.empty(0, dtype=np.intp)
-    facts = problem.encoding.encode(table.data)
     every = list(dict.fromkeys((
         *own_actions(problem, table, refused[everybody]),
         *mined_actions(problem, facts, ~table.is_unfavourable, min_support, max_features),
@@ -66,8 +70,7 @@ def find_group_routes(
     kept = every[:MOST_CANDIDATES]
     costs = turned_costs(problem, table.data.iloc[refused], kept)
     # What another candidate does for everybody at no higher cost is never needed.
-    known = np.where(np.isnan(costs), np.inf, costs)
-    needed = undominated(known[everybody]) if len(everybody) else []
+    needed = undominated(costs[everybody]) if len(everybody) else []
     columns = [c for c in problem.encoding.columns if c.name not in problem.schema.protected_columns]
     own = facts[refused][:, [problem.encoding.position(c.name) for c in columns]]
     looked_at = np.zeros(len(refused), dtype=bool)
@@ -84,6 +87,7 @@ def find_group_routes(
     return GroupRoutes(
         tuple(with_front(policies)), groups, audited.level, len(kept), len(every) - len(kept), tuple(same),
         {label: (len(rows), int(known_way[rows].sum())) for label, rows in measured_on.items()},
+        {label: n for label, n in unknown.items() if n},
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.recourse.solvers.highs import Matrix, Status, program
+from equieffort.recourse.solvers.highs import Matrix, ProgramStatus, program
 
 MOST_TRIED = 2e8
 """People times sets of routes up to which every set is tried."""
@@ -135,7 +135,7 @@ def cover(covers: np.ndarray, k: int, seconds: float = SECONDS) -> tuple[tuple[i
             chosen, reached = routes, again
     # Whole people: a bound is rounded down, but for the tolerance of the program.
     most = ceiling if not np.isfinite(answer.bound) else min(ceiling, int(np.floor(-answer.bound + 1e-3)))
-    proven = answer.status == Status.OPTIMAL and most <= reached
+    proven = answer.status == ProgramStatus.OPTIMAL and most <= reached
     return chosen, max(most, reached), "proven" if proven or most == reached else "greedy or better"
 
 

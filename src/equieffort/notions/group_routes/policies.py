@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import nan
+from math import nan, sqrt
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.effort.inference.shares import wilson
@@ -40,6 +40,8 @@ class Measured:
     """The same beyond each person's own optimum, of those whose optimum is proven."""
     n_extra_unknown: int
     """Turned people whose own optimum is not proven: they are not in the mean of extra effort."""
+    sd_extra: float = nan
+    """Of the same people's extra effort; NaN below two."""
 
     @property
     def effectiveness(self) -> float:
@@ -49,6 +51,19 @@ class Measured:
     def limits(self, level: float) -> tuple[float, float]:
         """Wilson's."""
         return wilson(self.n_turned, self.n, float(ndtri((1 + level) / 2))) if self.n else (nan, nan)
+
+    def extra_limits(self, level: float) -> tuple[float, float]:
+        """Student's, of the mean extra effort of those who are turned; NaN below two people or without spread.
+
+        >>> one = Measured("a", 9, 4, 2.0, 1.0, 0, sd_extra=0.8)
+        >>> [round(end, 3) for end in one.extra_limits(0.95)]  # 1 -+ 3.182 x 0.8 / 2, and nobody pays less than nothing
+        [0.0, 2.273]
+        """
+        n = self.n_turned - self.n_extra_unknown
+        if n < 2 or not self.sd_extra > 0:
+            return nan, nan
+        half = float(stdtrit(n - 1, (1 + level) / 2)) * self.sd_extra / sqrt(n)
+        return max(0.0, self.mean_extra - half), self.mean_extra + half
 
 
 @dataclass(frozen=True)
@@ -92,7 +107,7 @@ class Pool:
 
     actions: tuple[Action, ...]
     costs: Floats
-    """(refused person, candidate): infinite whom it does not turn."""
+    """(refused person, candidate): infinite whom it does not turn, NaN of people not asked."""
     optimum: Floats
     """Each person's own least effort where it is proven, else NaN."""
     codes: npt.NDArray[np.int16]
@@ -102,10 +117,10 @@ class Pool:
     def of(
         cls, table: RecourseTable, rows: Rows, actions: Sequence[Action], costs: Floats, splits: Sequence[Item]
     ) -> Pool:
-        """The people of some rows; a missing value leaves nothing that turns them."""
+        """The people of some rows."""
         proven = table.status[rows] == Status.OPTIMAL
         return cls(
-            tuple(actions), np.where(np.isnan(costs), np.inf, costs), np.where(proven, table.effort[rows], nan),
+            tuple(actions), costs, np.where(proven, table.effort[rows], nan),
             table.groups.codes[rows], tuple(splits),
         )  # fmt: skip
 
@@ -122,6 +137,7 @@ class Pool:
         return Measured(
             group, len(people), int(turned.sum()), float(paid[turned].mean()) if turned.any() else nan,
             float(known.mean()) if len(known) else nan, int(np.isnan(extra).sum()),
+            float(known.std(ddof=1)) if len(known) > 1 else nan,
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@
 
 `minimum_effort` has these for curves; `estimators` finds the curves by equations, regression or weighting; `study` asks
 the model and compares groups; `individuals` does so for one person and people like them; `repair` changes outcomes as
-little as delta = 0 asks; `result` is what users get.
+little as delta = 0 asks; `result` is what users get; `treatments` declares what the notion sets among all the others.
 
 References
 ----------
@@ -20,6 +20,7 @@ from equieffort.notions.huang.minimum_effort import GammaRange, average_differen
 from equieffort.notions.huang.repair import Repair
 from equieffort.notions.huang.result import EqualityOfEffort, equality_of_effort
 from equieffort.notions.huang.study import prepare
+from equieffort.notions.huang.treatments import Treatment, checked_treatments
 
 __all__ = [
     "AED",
@@ -32,7 +33,9 @@ __all__ = [
     "Huang",
     "IndividualEffort",
     "Repair",
+    "Treatment",
     "average_difference",
+    "checked_treatments",
     "equality_of_effort",
     "minimum_effort",
     "prepare",

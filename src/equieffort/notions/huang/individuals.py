@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import Bools, Floats
+from equieffort.data.frames import Bools, Floats, percent
 from equieffort.foundations.arguments import check_whole
 from equieffort.foundations.shown import Shown, Told
-from equieffort.notions.huang.minimum_effort import minimum_effort
+from equieffort.notions.huang.minimum_effort import ROUNDING, minimum_effort
 from equieffort.notions.huang.outcomes import unmoved_columns
-from equieffort.notions.huang.study import Study, common_range, listed_gammas
+from equieffort.notions.huang.study import Study, listed_gammas
 from equieffort.world.distances import Distance, Manhattan, check_distance
 
 NEIGHBOURS = 20
@@ -38,6 +38,9 @@ class IndividualEffort(Shown):
     k: int
 
     def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
         lines = [f"Person {self.label} ({self.group}), treatment now {self.t:g}."]
         own = [(row["gamma"], row["psi"], row["effort"]) for row in self.psi.to_dict("records")]
         if len(own) > 1 and len({psi for _, psi, _ in own}) == 1:
@@ -47,18 +50,29 @@ class IndividualEffort(Shown):
             for gamma, psi, effort in own:
                 found = "no treatment of the grid suffices" if np.isnan(psi) else f"{psi:g}, an effort of {effort:g}"
                 lines.append(f"gamma {gamma:.3g}: {found}.")
+        from equieffort.words.shown import notes_text
+
         for row in self.aed.to_dict("records"):
-            size = "not defined" if np.isnan(row["aed"]) else f"AED {row['aed']:.4g}"
-            limits = "" if np.isnan(row["low"]) else f", interval {row['low']:.4g} to {row['high']:.4g}"
-            lines.append(
-                f"Among the {self.k} nearest of each group, {row['group']} against {row['against']}: {size}{limits}."
-            )
-        return "\n".join(lines)
+            among = f"{row['n']:,} of {row['group']} and {row['n_against']:,} of {row['against']}"
+            lost = f", {row['n_undefined']:,} undefined" if row["n_undefined"] else ""
+            found = f"Among those nearest, {among}{lost} (the {self.k} nearest and whoever is as near as the last)"
+            lines.append(" ".join(part for part in (f"{found}: {aed_text(row)}.", notes_text(row["note"])) if part))
+        return lines
 
     def _told(self) -> Told:
-        first, *lines = str(self).splitlines()
-        care = [f"Compared are {self.k} people of each group: about one person little is certain."]
+        first, *lines = self._lines()
+        care = [f"Compared are about {self.k} people of each group: about one person little is certain."]
         return Told(first, lines, {"Treatment that suffices": self.psi}, care, ".psi, .delta, .aed")
+
+
+def aed_text(row: dict[Any, Any], level: float | None = None) -> str:
+    """AED with its interval and the share of the gammas that it rests on."""
+    if np.isnan(row["aed"]):
+        return "AED not defined"
+    name = "interval" if level is None else f"{percent(level, 0)} interval"
+    limits = "no interval" if np.isnan(row["low"]) else f"{name} {row['low']:.4g} to {row['high']:.4g}"
+    rests = "" if row["share"] >= 1 - ROUNDING else f", defined at {percent(row['share'])} of the gammas"
+    return f"AED {row['aed']:.4g}, {limits}{rests}"
 
 
 def individual(study: Study, row: int, k: int = NEIGHBOURS, distance: Distance | None = None) -> IndividualEffort:
@@ -92,8 +106,8 @@ def _own(study: Study, row: int, code: int, sides: list[tuple[Study, int, int]])
     each = study.curves.each(rows)
     gammas = study.gammas
     if gammas is None and sides:
-        where, *pair = sides[0]
-        gammas = common_range(*(where.curve(one, study.members) for one in pair))
+        where, mine, theirs = sides[0]
+        gammas = where.asked(mine, theirs)
     if each is None or gammas is None:
         return pd.DataFrame({"gamma": [], "psi": [], "effort": []}, dtype=np.float64)
     curve = each[int(np.flatnonzero(rows == row)[0]), :: study.sign]

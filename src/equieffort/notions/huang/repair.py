@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import Floats
+from equieffort.data.frames import Floats, percent
 from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.huang.minimum_effort import ROUNDING
 
@@ -110,7 +110,8 @@ class Repair(Shown):
     at: float
     """The treatment at which both groups then reach gamma."""
     summary: pd.DataFrame
-    """Rows before and after: Psi of both, delta, aed, and the share of the gammas that aed rests on."""
+    """Rows before and after: Psi of both, delta, aed over the gammas at which it is defined before and after alike, and
+    the share of the gammas asked about at which it is."""
     curve: pd.DataFrame
     """group, t, before, after: E[Y(t)]."""
     size: float
@@ -123,19 +124,31 @@ class Repair(Shown):
     """By group: everybody's changed outcome at each t; None where only means of groups are known (weighting)."""
 
     def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
         before, after = (dict(self.summary.loc[when]) for when in ("before", "after"))
-        return (
-            f"Repair at gamma = {self.gamma:g}: {self.group} and {self.against} both reach it at {self.at:g}.\n"
+        same = _same(before["share"], after["share"])
+        return [
+            f"Repair at gamma = {self.gamma:g}: {self.group} and {self.against} both reach it at {self.at:g}.",
             f"delta {_shown(before['delta'])} before, {_shown(after['delta'])} after; "
-            f"AED {_shown(before['aed'])} before, {_shown(after['aed'])} after.\n"
-            f"Squares of the changes: {self.size:.4g} in all; {self.changed * 100:.1f} % of the outcomes change."
-        )
+            f"AED {_shown(before['aed'])} before, {_shown(after['aed'])} after{same}.",
+            f"Squares of the changes: {self.size:.4g} in all; {self.changed * 100:.1f} % of the outcomes change.",
+        ]
 
     def _told(self) -> Told:
-        first, *lines = str(self).splitlines()
+        first, *lines = self._lines()
         care = ["Outcomes are changed on paper, to measure how far from equal they are; nobody is decided otherwise."]
         return Told(first, lines, {"Before and after": self.summary.rename_axis("when")}, care, ".summary, .curve")
 
 
 def _shown(value: Any) -> str:
     return "not defined" if np.isnan(value) else f"{value:.4g}"
+
+
+def _same(before: Any, after: Any) -> str:
+    """At which gammas AED is compared, where it is not at all that were asked about."""
+    if min(before, after) >= 1 - ROUNDING:
+        return ""
+    shares = [percent(share) if share > 0 else "none" for share in (before, after)]
+    return f", at the gammas where both are defined ({shares[0]} of those asked about before, {shares[1]} after)"

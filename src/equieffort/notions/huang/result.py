@@ -8,17 +8,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import Bools, percent
+from equieffort.data.frames import Bools
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, capital, collecting, label, listed, warn
 from equieffort.foundations.arguments import check_flag, check_number
 from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited
 from equieffort.notions.bootstrap import REPLICATES
+from equieffort.notions.huang.averaged import FALL
 from equieffort.notions.huang.estimators import Estimator
-from equieffort.notions.huang.individuals import NEIGHBOURS, IndividualEffort, individual
-from equieffort.notions.huang.minimum_effort import average_difference, largest_fall, minimum_effort, read_gammas
+from equieffort.notions.huang.individuals import NEIGHBOURS, IndividualEffort, aed_text, individual
+from equieffort.notions.huang.minimum_effort import (
+    Gammas,
+    average_difference,
+    defined_gammas,
+    largest_fall,
+    minimum_effort,
+    read_gammas,
+)
 from equieffort.notions.huang.repair import MARGIN, Outcomes, Repair, least_change, repaired
-from equieffort.notions.huang.study import FALL, Direction, Study, common_range, prepare
+from equieffort.notions.huang.study import Direction, Study, prepare
 from equieffort.world.distances import Distance
 from equieffort.world.opponents import EVERYBODY_ELSE
 
@@ -44,11 +52,12 @@ class EqualityOfEffort(Shown):
     """group, against (whom "everybody else" leaves out), t (in the direction of effort), expected (E[Y(t)]), n,
     n_undefined."""
     delta: pd.DataFrame
-    """group, against, gamma, psi, psi_against, delta (above 0: the group needs more effort), low, high, unreached
-    (who cannot reach gamma on this grid), note. Of a range of gammas nine are listed."""
+    """group, against, gamma, psi, psi_against, delta (above 0: the group needs more effort; NaN too where a psi is the
+    first point of the grid and less might do), low, high, unreached (who cannot reach gamma on this grid), note. Of a
+    range of gammas nine are listed."""
     aed: pd.DataFrame
-    """group, against, gammas, aed, low, high, share (of the gammas, that both groups reach: AED rests on these alone),
-    n, n_against, n_undefined, note."""
+    """group, against, gammas, aed, low, high, share (of the gammas at which delta is defined: AED rests on these
+    alone), n, n_against, n_undefined, note."""
     level: float
     warnings: tuple[EquieffortWarning, ...] = ()
     study: Study = field(repr=False, kw_only=True)
@@ -107,25 +116,28 @@ class EqualityOfEffort(Shown):
         return found[0]
 
     def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
         way = "less" if self.direction == "down" else "more"
-        head = (
-            f"Equality of effort (Huang et al. 2020), treatment {self.treatment}: {way} is more effort.\n"
-            f"Outcome: {OUTCOMES[self.outcome]}; E[Y(t)] by {WAYS[type(self.by).__name__]} ({self.why})."
-        )
-        return "\n".join([head, *(self._sentence(row) for row in self.aed.to_dict("records"))])
+        treatment = self.study.problem.schema.names.feature(self.treatment)
+        return [
+            f"Equality of effort (Huang et al. 2020), treatment {treatment}: {way} is more effort.",
+            f"Outcome: {OUTCOMES[self.outcome]}; E[Y(t)] by {WAYS[type(self.by).__name__]} ({self.why}).",
+            *(self._sentence(row) for row in self.aed.to_dict("records")),
+        ]
 
     def _sentence(self, row: dict[Any, Any]) -> str:
+        from equieffort.words.shown import notes_text
+
         people = self.study.audited.table.groups.people
         mine, theirs = capital(people(str(row["group"]))), people(str(row["against"]))
-        if np.isnan(row["aed"]):
-            return f"{mine} against {theirs}: not defined; no gamma asked about is reached by both."
-        limits = f", {percent(self.level, 0)} interval {row['low']:.4g} to {row['high']:.4g}"
-        limits = " (no interval)" if np.isnan(row["low"]) else limits
-        rests = "" if row["share"] >= 1 - 1e-9 else f", both groups reach {percent(row['share'])} of them"
-        return f"{mine} against {theirs}: AED {row['aed']:.4g}{limits}; gamma {row['gammas']}{rests}."
+        found = f"{mine} against {theirs}: {aed_text(row, self.level)}"
+        asked = f"; gamma {row['gammas']}" if row["gammas"] else ""
+        return " ".join(part for part in (f"{found}{asked}.", notes_text(row["note"])) if part)
 
     def _told(self) -> Told:
-        first, *lines = str(self).splitlines()
+        first, *lines = self._lines()
         care = [one.what for one in self.warnings]
         care.append("One treatment is set for everybody; limits of single people play no part.")
         return Told(
@@ -219,18 +231,7 @@ def _repair(study: Study, gamma: float, pair: tuple[int, int], bounded: bool) ->
     cells = sum(part.size * one.weight for one, part in zip(before, differences, strict=True))
     moved = sum(int((part != 0).sum()) * one.weight for one, part in zip(before, differences, strict=True))
     labels = [study.label(code) for code in pair]
-    gammas = study.gammas if study.gammas is not None else common_range(before[0].means, before[1].means)
-    summary = {}
-    for name, outcomes in (("before", before), ("after", after)):
-        psi = [float(minimum_effort(one.means, study.steps, np.array([gamma]))[0]) for one in outcomes]
-        aed, share = (
-            (np.nan, np.nan) if gammas is None
-            else map(float, average_difference(outcomes[0].means, outcomes[1].means, study.steps, gammas))
-        )  # fmt: skip
-        summary[name] = {
-            "psi": study.sign * psi[0], "psi_against": study.sign * psi[1], "delta": psi[0] - psi[1], "aed": aed,
-            "share": share,
-        }  # fmt: skip
+    summary = _summary(study, (before, after), study.asked(pair[0], pair[1]), gamma)
     curve = pd.concat(
         [
             pd.DataFrame({"group": name, "t": study.grid, "before": old.means, "after": new.means})
@@ -244,9 +245,28 @@ def _repair(study: Study, gamma: float, pair: tuple[int, int], bounded: bool) ->
     }  # fmt: skip
     infimum = least_change(before, gamma, bounded=bounded, margin=0.0)[1]
     return Repair(
-        gamma, labels[0], labels[1], float(study.grid[at]), pd.DataFrame(summary).T, curve, size, infimum,
+        gamma, labels[0], labels[1], float(study.grid[at]), summary, curve, size, infimum,
         moved / cells, people,
     )  # fmt: skip
+
+
+def _summary(study: Study, both: tuple[tuple[Outcomes, ...], ...], gammas: Gammas | None, gamma: float) -> pd.DataFrame:
+    """Before and after: AED of both at the same gammas, those at which it is defined both times."""
+    curves = [(outcomes[0].means, outcomes[1].means) for outcomes in both]
+    rests = gammas
+    for mine, theirs in curves:
+        rests = None if rests is None else defined_gammas(mine, theirs, rests, is_least=study.is_least)[0]
+    rows = []
+    for outcomes, (mine, theirs) in zip(both, curves, strict=True):
+        aed = np.nan if rests is None else average_difference(mine, theirs, study.steps, rests)[0]
+        share = np.nan if gammas is None else defined_gammas(mine, theirs, gammas, is_least=study.is_least)[1]
+        rows.append({**_psi_of(study, outcomes, gamma), "aed": aed, "share": share})
+    return pd.DataFrame(rows, index=["before", "after"])
+
+
+def _psi_of(study: Study, outcomes: tuple[Outcomes, ...], gamma: float) -> dict[str, float]:
+    psi = [float(minimum_effort(one.means, study.steps, np.array([gamma]))[0]) for one in outcomes]
+    return {"psi": study.sign * psi[0], "psi_against": study.sign * psi[1], "delta": psi[0] - psi[1]}
 
 
 def _members(study: Study, code: int) -> Any:

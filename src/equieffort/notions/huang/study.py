@@ -8,12 +8,14 @@ from math import isfinite, nan
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.errors import DataError, ParameterError, closest, listed
 from equieffort.foundations.arguments import check_choice, check_instance, is_number, items_in
 from equieffort.notions.base import Audited
-from equieffort.notions.bootstrap import REPLICATES, limits_of
+from equieffort.notions.bootstrap import REPLICATES, limits_of_sides
+from equieffort.notions.huang.averaged import FALL, averaged, common_range
 from equieffort.notions.huang.estimators import (
     FEW_LEVELS,
     Adjusted,
@@ -31,9 +33,9 @@ from equieffort.notions.huang.minimum_effort import (
     ROUNDING,
     GammaRange,
     Gammas,
-    average_difference,
     largest_fall,
     minimum_effort,
+    reach,
 )
 from equieffort.notions.huang.outcomes import counterfactual_outcomes, covariates_of, outcome_of, unmoved_columns
 from equieffort.recourse.problem import RecourseProblem
@@ -47,7 +49,6 @@ SHOWN_GAMMAS = 9
 """At how many gammas of a range delta is listed."""
 CELLS = 4_000_000
 """Replicates times people that are computed at once."""
-FALL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +79,13 @@ class Study:
     @cached_property
     def sides(self) -> list[tuple[Study, int, int]]:
         """Every comparison: where it is read, and the codes of its two groups there."""
-        found = []
-        for view in self.audited.views:
+        views, found = self.audited.views, []
+        # People whose group is not known are compared with nobody, as in `Audited.pairs`.
+        known = [one.role != "unknown" for one in self.audited.table.groups.pairs]
+        for k, view in enumerate(views):
             where = self if view is self.audited else replace(self, audited=view)
-            found += [(where, code, against) for code, against in view.pairs]
+            if where is self or known[k]:
+                found += [(where, code, against) for code, against in view.pairs]
         return found
 
     @property
@@ -145,45 +149,89 @@ class Study:
         counts = {"n": self.counted(code, members), "n_against": self.counted(against, members)}
         everybody = sum(int(members[self.group(one)].sum()) for one in (code, against))
         counts["n_undefined"] = everybody - counts["n"] - counts["n_against"]
-        gammas = self.gammas if self.gammas is not None else common_range(mine, theirs)
+        gammas = self.asked(code, against, members)
         if gammas is None:
             row = named | {"gammas": "", "aed": nan, "low": nan, "high": nan, "share": nan}
             return [], row | counts | {"note": "NO_COMMON_GAMMA"}
-        mine_drawn, theirs_drawn = self.drawn(code, members), self.drawn(against, members)
-        levels = listed_gammas(gammas)
-        psi = minimum_effort(np.stack([mine, theirs]), self.steps, levels, interpolate=self.interpolate)
-        again = minimum_effort(mine_drawn, self.steps, levels, interpolate=self.interpolate) - minimum_effort(
-            theirs_drawn, self.steps, levels, interpolate=self.interpolate
-        )
+        drawn = self.drawn(code, members), self.drawn(against, members)
+        people = counts["n"], counts["n_against"]
+        rows = self._rows(named, (mine, theirs), drawn, people, listed_gammas(gammas))
+        whole = averaged(
+            (mine, theirs), drawn, people, self.steps, gammas, self.audited.level,
+            interpolate=self.interpolate, is_least=self.is_least,
+        )  # fmt: skip
+        notes = [whole.note, *self._notes((code, against), (mine, theirs), gammas, rows)]
+        row = named | {"gammas": gammas_text(gammas), "aed": whole.aed, "low": whole.low, "high": whole.high}
+        row["share"] = whole.share
+        return rows, row | counts | {"note": " ".join(one for one in notes if one)}
+
+    def _rows(
+        self, named: dict[str, str], curves: tuple[Floats, Floats], drawn: tuple[Floats, Floats],
+        people: tuple[int, int], levels: Floats,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """delta at each gamma."""
+        psi, again = (self._psi(np.stack(one), levels) for one in (curves, drawn))
+        reached = self._psi(np.stack(curves), levels, is_least=True)
+        is_unknown = [bool(np.isnan(curve).any()) for curve in curves]
         rows = []
         for k, gamma in enumerate(levels):
             delta = float(psi[0, k] - psi[1, k])
-            low, high, note = limits_of(delta, again[:, k], self.audited.level)
-            unreached = [name for name, value in zip(named.values(), psi[:, k], strict=True) if np.isnan(value)]
-            own = {"psi": self.sign * float(psi[0, k]), "psi_against": self.sign * float(psi[1, k])}
+            low, high, note = limits_of_sides(delta, again[0][:, k], again[1][:, k], people, self.audited.level)
+            lacking = [side for side in (0, 1) if np.isnan(reached[side, k])]
+            unreached = [list(named.values())[side] for side in lacking if not is_unknown[side]]
+            if np.isnan(delta):
+                note = "" if unreached else "UNKNOWN_CURVE" if lacking else "GRID_START"
+            own = {"psi": self.sign * float(reached[0, k]), "psi_against": self.sign * float(reached[1, k])}
             rows.append(
                 named | {"gamma": float(gamma)} | own
                 | {"delta": delta, "low": low, "high": high, "unreached": ", ".join(unreached), "note": note}
             )  # fmt: skip
-        pair = average_difference(mine, theirs, self.steps, gammas, interpolate=self.interpolate)
-        aed, share = float(pair[0]), float(pair[1])
-        found = average_difference(mine_drawn, theirs_drawn, self.steps, gammas, interpolate=self.interpolate)[0]
-        low, high, note = limits_of(aed, found, self.audited.level)
-        notes = [note, *self._notes((code, against), (mine, theirs), gammas, share, psi)]
-        row = named | {"gammas": gammas_text(gammas), "aed": aed, "low": low, "high": high, "share": share}
-        return rows, row | counts | {"note": " ".join(one for one in notes if one)}
+        return rows
+
+    def asked(self, code: int, against: int, members: Bools | None = None) -> Gammas | None:
+        """The gammas asked about; by default those that both groups reach. None where there are none."""
+        if self.gammas is not None:
+            return self.gammas
+        members = self.members if members is None else members
+        return common_range(
+            (self.curve(code, members), self.curve(against, members)),
+            (self.drawn(code, members), self.drawn(against, members)),
+        )
+
+    def _psi(self, curves: Floats, levels: Floats, *, is_least: bool | None = None) -> Floats:
+        is_least = self.is_least if is_least is None else is_least
+        return minimum_effort(curves, self.steps, levels, interpolate=self.interpolate, is_least=is_least)
+
+    @cached_property
+    def is_least(self) -> bool:
+        """Whether no less effort than the first point of the grid exists: it is at a declared limit of the treatment.
+
+        Otherwise a share that is reached there might be reached before it.
+        """
+        feature = self.problem.schema.feature(self.treatment)
+        k, first = (0, self.grid[0]) if self.sign > 0 else (1, self.grid[0])
+        limits = [end for end in (feature.ends[k], (feature.plausible or (None, None))[k]) if end is not None]
+        return any(isfinite(end) and self.sign * first <= self.sign * float(end) for end in limits)
 
     def _notes(
-        self, codes: tuple[int, int], curves: tuple[Floats, Floats], gammas: Gammas, share: float, psi: Floats
+        self, codes: tuple[int, int], curves: tuple[Floats, Floats], gammas: Gammas, rows: list[dict[str, Any]]
     ) -> list[str]:
-        notes = ["SOME_UNREACHED"] if share < 1 - ROUNDING else []
+        least, most = (gammas.low, gammas.high) if isinstance(gammas, GammaRange) else (gammas[0], gammas[-1])
+        notes = []
+        short = [curve for curve in curves if reach(curve)[-1] < most - ROUNDING]
+        if any(np.isnan(curve).any() for curve in short):
+            notes.append("UNKNOWN_CURVE")
+        if any(not np.isnan(curve).any() for curve in short):
+            notes.append("SOME_UNREACHED")
         if any(largest_fall(curve) > FALL for curve in curves):
             notes.append("NOT_MONOTONE")
-        least = gammas.low if isinstance(gammas, GammaRange) else gammas[0]
-        if any(curve[0] > least + FALL for curve in curves):
+        # Of a set the least gamma itself counts, of a range what is above it.
+        start = least + ROUNDING if isinstance(gammas, GammaRange) else least - ROUNDING
+        if not self.is_least and any(curve[0] > start for curve in curves):
             notes.append("GRID_START")
+        psi = [np.array([row[name] for row in rows]) for name in ("psi", "psi_against")]
         if not isinstance(self.how, BySCM) and any(
-            _beyond(self.sign * values, self.treated(code)) for code, values in zip(codes, psi, strict=True)
+            _beyond(values, self.treated(code)) for code, values in zip(codes, psi, strict=True)
         ):
             notes.append("EXTRAPOLATED")
         return notes
@@ -203,16 +251,11 @@ def _beyond(values: Floats, observed: Floats) -> bool:
     return len(known) > 0 and bool((known < np.nanmin(observed)).any() or (known > np.nanmax(observed)).any())
 
 
-def common_range(mine: Floats, theirs: Floats) -> GammaRange | None:
-    """Every gamma that both curves reach and that neither has reached at the first point of the grid."""
-    low, high = max(mine[0], theirs[0]), min(mine.max(), theirs.max())
-    return GammaRange(float(low), float(high)) if low < high - FALL else None
-
-
 def listed_gammas(gammas: Gammas) -> Floats:
-    """At which gammas delta is listed."""
+    """At which gammas delta is listed; nothing is needed for none, so 0 is left out."""
     if isinstance(gammas, GammaRange):
-        return np.linspace(gammas.low, gammas.high, SHOWN_GAMMAS)
+        listed = np.linspace(gammas.low, gammas.high, SHOWN_GAMMAS)
+        return listed[listed > 0]
     return np.asarray(gammas)
 
 
@@ -237,7 +280,7 @@ def prepare(
     """Check what is asked and find the outcomes, once for all comparisons."""
     problem = audited.problem
     assert problem is not None
-    _check_treatment(problem, treatment)
+    check_treatment(problem, treatment, by)
     check_choice("outcome", outcome, ("label", "probability"))
     if direction is not None:
         check_choice("direction", direction, ("up", "down"))
@@ -249,8 +292,7 @@ def prepare(
             f"Observed labels and {asked} are both asked for.",
             fix="Leave one out: no equation says which label would have been observed.",
         )
-    values = problem.encoding[treatment].encode(audited.table.data[treatment])
-    points = _read_grid(problem, treatment, values, grid, by)
+    values, points = read_points(problem, audited.table.data, treatment, grid, by)
     curves, how, why = _curves(audited, problem, treatment, values, points, by, outcome == "probability")
     everybody = np.ones(len(values), dtype=bool)
     study = Study(
@@ -261,7 +303,8 @@ def prepare(
     return study if direction is not None else replace(study, direction=_direction(problem, study))
 
 
-def _check_treatment(problem: RecourseProblem, treatment: Any) -> None:
+def check_treatment(problem: RecourseProblem, treatment: Any, by: Estimator | None) -> None:
+    """Refuse what is no number that people could change, and columns to adjust for that are none."""
     if not isinstance(treatment, str) or treatment not in problem.names:
         raise ParameterError(
             "PARAMETER",
@@ -280,11 +323,23 @@ def _check_treatment(problem: RecourseProblem, treatment: Any) -> None:
             f"The treatment {treatment!r} is a category: its levels have no order in which effort grows.",
             fix="Give a column of numbers, or code the levels as numbers in their order.",
         )
+    if isinstance(by, Adjusted):
+        unmoved_columns(problem, treatment, by.adjust)
+
+
+def read_points(
+    problem: RecourseProblem, people: pd.DataFrame, treatment: str, grid: Any, by: Estimator | None
+) -> tuple[Floats, Floats]:
+    """Everybody's treatment as it is, and the points of its grid."""
+    values = problem.encoding[treatment].encode(people[treatment])
+    return values, _read_grid(problem, treatment, values, grid, by)
 
 
 def _read_grid(problem: RecourseProblem, treatment: str, values: Floats, given: Any, by: Estimator | None) -> Floats:
     """Growing and without repetition; by default inside the declared limits and the observed values."""
     known, whole = values[~np.isnan(values)], problem.encoding[treatment].is_whole
+    levels = np.unique(known)
+    is_by_level = isinstance(by, ByWeighting) and len(levels) <= FEW_LEVELS
     if given is not None:
         takes = "two or more finite numbers"
         found = items_in("grid", given, takes)
@@ -295,8 +350,16 @@ def _read_grid(problem: RecourseProblem, treatment: str, values: Floats, given: 
             raise ParameterError(
                 "PARAMETER", f"{treatment!r} holds whole numbers, and grid does not.", fix="Give whole numbers."
             )
-    elif isinstance(by, ByWeighting) and len(np.unique(known)) <= FEW_LEVELS:
-        points = np.unique(known)
+        if is_by_level and not np.isin(points, levels).all():
+            strange, has = (", ".join(f"{one:g}" for one in part) for part in (np.setdiff1d(points, levels), levels))
+            raise ParameterError(
+                "PARAMETER",
+                f"Weighting knows what becomes of people at the values that {treatment!r} has ({has}), and grid holds "
+                f"others: {strange}.",
+                fix="Choose from those values, or leave grid= out.",
+            )
+    elif is_by_level:
+        points = levels
     else:
         points = _default_grid(problem, treatment, known, whole)
     if len(points) < 2:
@@ -328,13 +391,13 @@ def _curves(
 ) -> tuple[Curves, Estimator, str]:  # fmt: skip
     """The curves by what was asked for; by default the equations where they answer for everybody."""
     people = audited.table.data
-    why = "as asked"
+    is_asked, why = by is not None, "as asked"
     if by is None:
         by, why = _automatic(audited, problem, treatment)
     if isinstance(by, BySCM):
         outcomes = counterfactual_outcomes(problem, people, treatment, grid, chance=chance)
         lost = int(np.isnan(outcomes).any(axis=1).sum())
-        if lost == 0 or why == "as asked":
+        if lost == 0 or is_asked:
             return Counterfactual(grid, outcomes), by, why
         by, why = ByRegression(), f"an equation has no answer for {lost:,} people"
     assert isinstance(by, Adjusted)

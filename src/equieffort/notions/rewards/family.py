@@ -51,7 +51,7 @@ from equieffort.recourse.table import RecourseTable
 from equieffort.world.cost import Cost
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rewards(Found):
     """Readings, people, and the recourse table by ranks that they were read from."""
 
@@ -142,7 +142,7 @@ class EffortRewards(Family):
     ) -> Rewards:  # fmt: skip
         table = audited.table
         groups = replace(table.groups, codes=table.groups.codes[rows])
-        solver = None if audited.choice is None else audited.choice.solver
+        solver = None if audited.choice is None else audited.choice
         kind: Benefit = "probability" if benefit == "probability" else "score"
         gains = ScoreGains.of(again, table.data.iloc[rows], groups, solver, kind)
         if isinstance(gains, str):

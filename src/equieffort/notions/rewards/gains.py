@@ -89,7 +89,12 @@ class ScoreGains:
 
     @classmethod
     def of(
-        cls, problem: RecourseProblem, data: pd.DataFrame, groups: Groups, solver: Solver | None, benefit: Benefit
+        cls,
+        problem: RecourseProblem,
+        data: pd.DataFrame,
+        groups: Groups,
+        solver: Solver | Choice | None,
+        benefit: Benefit,
     ) -> ScoreGains | str:
         """For a linear score that a solver certifies; else why not."""
         view = problem.view

@@ -51,7 +51,7 @@ def ranked(audited: Audited, again: RecourseProblem, rows: Rows, progress: Progr
     with warnings.catch_warnings():
         # The audit has said of these people what there is to say.
         warnings.simplefilter("ignore", EquieffortWarning)
-        solver = None if audited.choice is None else audited.choice.solver
+        solver = None if audited.choice is None else audited.choice
         return solve(again, people, solver=solver, progress=progress or False)
 
 

@@ -32,8 +32,8 @@ def decision_readings(
     for delta in deltas:
         yes, open_ = turned(table, delta)
         for among, name in ((refused, "refused"), (np.ones(len(table), dtype=bool), "everybody")):
-            variant = f"decision, {name}, effort at most {delta:g}"
-            blank = NotionReading(BOUNDED.name, variant=variant, note=note)
+            parts = ("decision", name, f"effort at most {delta:g}")
+            blank = NotionReading(BOUNDED.name, parts=parts, note=note)
             sides = [among & (codes == code) for code in range(len(labels))]
             readings += [
                 share_reading(replace(blank, group=label), yes[side], audited.level, open_[side])
@@ -46,7 +46,7 @@ def decision_readings(
     members = [codes == code for code in range(len(labels))]
     without = [int((refused & ~table.has_action)[mine].sum()) for mine in members]
     samples = [sample(table, mine, budget) for mine in members]
-    return [_told(one, budget) for one in readings] + _efforts(audited, "decision", samples, without, budget, note)
+    return [_told(one, budget) for one in readings] + _efforts(audited, ("decision",), samples, without, budget, note)
 
 
 def gain_readings(
@@ -60,15 +60,15 @@ def gain_readings(
         for among, name in ((refused, "refused"), (np.ones(len(rows), dtype=bool), "everybody")):
             members = [among & (codes == code) for code in range(len(labels))]
             sides = [_range(reached[mine], most[mine]) for mine in members]
-            variant = f"{kind}, {name}, effort at most {delta:g}"
-            readings += _means(audited, (GAIN, GAIN_GAP), variant, sides, [0] * len(labels), note)
+            parts = (kind, name, f"effort at most {delta:g}")
+            readings += _means(audited, (GAIN, GAIN_GAP), parts, sides, [0] * len(labels), note)
     found = gained.efforts
     limit = default_budget(found.effort) if budget is None else budget
     for among, name in ((refused, "refused"), (np.ones(len(rows), dtype=bool), "everybody")):
         members = [among & (codes == code) for code in range(len(labels))]
         samples = [found.sample(mine, limit) for mine in members]
         without = [int(np.isnan(found.effort[mine]).sum()) for mine in members]
-        readings += _efforts(audited, f"{kind} gain of {gained.gain:g}, {name}", samples, without, limit, note)
+        readings += _efforts(audited, (f"{kind} gain of {gained.gain:g}", name), samples, without, limit, note)
     return [_told(one, limit) for one in readings]
 
 
@@ -78,22 +78,27 @@ def _range(reached: Floats, most: Floats) -> Side:
 
 
 def _efforts(
-    audited: Audited, variant: str, samples: list[Sample], without: list[int], budget: float | None, note: str
+    audited: Audited, parts: tuple[str, ...], samples: list[Sample], without: list[int], budget: float | None, note: str
 ) -> list[NotionReading]:
     """Least efforts of those who have a route, and of all, at most at the budget."""
     limit = "budget" if budget is None else f"{budget:g}"
     both = (THRESHOLD, THRESHOLD_GAP)
     known, capped = [acting(one) for one in samples], [RestrictedEffort().side(one) for one in samples]
-    found = _means(audited, both, f"{variant}, with a route", known, without, note)
-    found += _means(audited, both, f"{variant}, at most {limit}", capped, [0] * len(samples), note)
-    return [_told(one, budget) for one in found]
+    found = _means(audited, both, (*parts, "with a route"), known, without, note)
+    at_most = _means(audited, both, (*parts, f"at most {limit}"), capped, [0] * len(samples), note)
+    return [_told(one, budget) for one in found] + [_told(one, budget, capped=True) for one in at_most]
 
 
 def _means(
-    audited: Audited, notions: tuple[Notion, Notion], variant: str, sides: list[Side], without: list[int], note: str
+    audited: Audited,
+    notions: tuple[Notion, Notion],
+    parts: tuple[str, ...],
+    sides: list[Side],
+    without: list[int],
+    note: str,
 ) -> list[NotionReading]:
     labels = audited.table.groups.labels
-    blank = NotionReading(notions[0].name, variant=variant, note=note)
+    blank = NotionReading(notions[0].name, parts=parts, note=note)
     found = [
         mean_reading(replace(blank, group=label, n_undefined=without[code]), sides[code], audited.level)
         for code, label in enumerate(labels)
@@ -104,11 +109,11 @@ def _means(
     return found
 
 
-def _told(one: NotionReading, budget: float | None) -> NotionReading:
+def _told(one: NotionReading, budget: float | None, *, capped: bool = False) -> NotionReading:
     """Why there is no value, in the words of the audit."""
     if not isnan(one.estimate):
         return one
     why = "NO_REFUSED" if "NO_PEOPLE" in one.note else "NO_RECOURSE"
-    if one.notion in (THRESHOLD.name, THRESHOLD_GAP.name) and ", at most " in one.variant and budget is None:
+    if capped and budget is None:
         why = "NO_BUDGET"
     return replace(one, note=why)

@@ -16,19 +16,24 @@ from equieffort.recourse.solvers.base import (
 from equieffort.recourse.solvers.branch_and_bound.solver import BranchAndBound
 from equieffort.recourse.solvers.heuristic.solver import Search
 from equieffort.recourse.solvers.linear.solver import LinearExact
+from equieffort.recourse.solvers.linear_search.solver import LinearSearch
 from equieffort.recourse.solvers.milp.solver import Milp
 from equieffort.recourse.solvers.spatial.solver import SpatialBranchAndBound
 from equieffort.recourse.solvers.stepping import step_over
 from equieffort.recourse.status import (
     Blocking,
     Ending,
+    Ground,
+    Grounds,
     Infeasibility,
     LimitKind,
     Obstacle,
     Refusal,
     Status,
+    Takes,
     Termination,
     Unfit,
+    Why,
 )
 
 __all__ = [
@@ -44,9 +49,12 @@ __all__ = [
     "BranchAndBound",
     "Choice",
     "Ending",
+    "Ground",
+    "Grounds",
     "Infeasibility",
     "LimitKind",
     "LinearExact",
+    "LinearSearch",
     "Milp",
     "Obstacle",
     "PreparedSolver",
@@ -56,7 +64,9 @@ __all__ = [
     "Solver",
     "SpatialBranchAndBound",
     "Status",
+    "Takes",
     "Termination",
     "Unfit",
+    "Why",
     "step_over",
 ]

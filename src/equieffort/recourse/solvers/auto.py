@@ -6,19 +6,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast
 
-from equieffort.errors import ModelError, SchemaError
+from equieffort.errors import ModelError, Setting
 from equieffort.models.classifiers import LinearView, NetworkView, TreeView
 from equieffort.recourse.problem import RecourseProblem, check_problem
 from equieffort.recourse.solvers.base import PreparedSolver, Solver
 from equieffort.recourse.solvers.branch_and_bound.solver import BranchAndBound
 from equieffort.recourse.solvers.by_group import prepared_for
 from equieffort.recourse.solvers.heuristic.solver import Search
+from equieffort.recourse.solvers.interventions import count_sets, shares_ranges
 from equieffort.recourse.solvers.linear.solver import LinearExact
+from equieffort.recourse.solvers.linear_search.solver import LinearSearch
 from equieffort.recourse.solvers.milp.solver import Milp
 from equieffort.recourse.solvers.spatial.solver import SpatialBranchAndBound
-from equieffort.recourse.status import Refusal, Unfit
+from equieffort.recourse.status import Ground, Grounds, Refusal
+from equieffort.words.choices import choice_text, refusals_text
+from equieffort.world.cost import PiecewiseCost
+from equieffort.world.group_cost import GroupCost
 
 Limited = TypeVar("Limited", bound=Solver)
+FEW_SETS = 256
+"""With more sets of interventions than that, listing them takes longer than searching them."""
+FEW_SETS_BENT = 4
+"""The same where costs bend, and each set asks for a search of its own."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +35,15 @@ class Choice:
     """The solver that was chosen, and why."""
 
     solver: Solver
-    reason: str
+    grounds: Grounds
     prepared: PreparedSolver = field(repr=False, compare=False)
     """The solver, prepared for the problem in scaled units."""
     problem: RecourseProblem = field(repr=False, compare=False)
+
+    @property
+    def reason(self) -> str:
+        """Why, as a sentence."""
+        return choice_text(self.grounds)
 
     def is_for(self, problem: RecourseProblem) -> bool:
         """Whether it was made for this very problem."""
@@ -42,7 +56,7 @@ class Auto:
 
     | classifier | structural equations below an action | solver |
     | --- | --- | --- |
-    | linear score | linear | `LinearExact`; with rules between features, or too many ways to act, `Milp` |
+    | linear score | linear | `LinearExact`; with rules, shared ranges or many ways to act `LinearSearch`, else `Milp` |
     | sum of trees, ReLU network, linear scores of several classes | linear | `BranchAndBound` |
     | any that can be read | any that can be enclosed | `SpatialBranchAndBound` |
     | anything else | anything else | `Search`, which proves nothing |
@@ -51,7 +65,7 @@ class Auto:
     if it has them; the reason names those it does not have.
 
     >>> Auto(node_limit=1000).limited(SpatialBranchAndBound())
-    SpatialBranchAndBound(gap=0.0001, node_limit=1000)
+    SpatialBranchAndBound(gap=0.0001, node_limit=1000, time_limit=60.0)
     """
 
     gap: float | None = None
@@ -62,7 +76,7 @@ class Auto:
 
     def __post_init__(self) -> None:
         # Whichever is chosen later, a limit that makes no sense is refused now.
-        for solver in (BranchAndBound(), Milp(), SpatialBranchAndBound(), Search()):
+        for solver in (LinearSearch(), BranchAndBound(), Milp(), SpatialBranchAndBound(), Search()):
             self.limited(solver)
 
     def limited(self, solver: Limited) -> Limited:
@@ -80,30 +94,36 @@ class Auto:
         lacks = [name for name in self._given if name not in (*_own(choice.solver), "random_state")]
         if not lacks:
             return choice
-        return replace(choice, reason=f"{choice.reason} It has no {' and no '.join(lacks)}, so that limits nothing.")
+        return replace(choice, grounds=replace(choice.grounds, without=tuple(lacks)))
 
     def _select(self, problem: RecourseProblem) -> Choice:
         scaled = problem.scaled
         refusals: list[Refusal] = []
         for solver in self._candidates(problem):
-            prepared = _prepared(solver, scaled)
+            prepared = prepared_for(solver, scaled)
             if not isinstance(prepared, Refusal):
-                return Choice(solver, _reason(solver, problem.view, refusals), prepared, problem)
+                return Choice(solver, _grounds(solver, problem, tuple(refusals)), prepared, problem)
             if isinstance(solver, BranchAndBound):
                 # What is against it says more of such a model than that its score is not linear.
                 refusals.clear()
-            if not isinstance(solver, Milp):
+            if not isinstance(solver, Milp | LinearSearch):
                 refusals.append(prepared)
         raise ModelError(
             "MODEL_NOT_LINEAR",
-            f"No solver fits this problem. {_told(refusals)}",
+            (
+                "No solver fits this problem. ",
+                Setting("told twice", refusals_text(refusals), of=refusals_text(refusals, "spec")),
+            ),
             fix="Use a classifier that can be read (docs/solvers.md), or no margin.",
         )
 
     def _candidates(self, problem: RecourseProblem) -> Iterator[Solver]:
         """Those that may fit, the one that proves most first."""
+        is_linear = isinstance(problem.view, LinearView)
+        if is_linear and (problem.rules or count_sets(problem) > _few_sets(problem) or shares_ranges(problem)):
+            yield self.limited(LinearSearch())
         yield self.limited(LinearExact())
-        if isinstance(problem.view, LinearView):
+        if is_linear:
             yield self.limited(Milp())
         if isinstance(problem.view, TreeView | NetworkView):
             yield self.limited(BranchAndBound())
@@ -115,40 +135,37 @@ def _own(solver: Solver) -> set[str]:
     return {field.name for field in fields(cast(Any, solver))}
 
 
-def _about(view: NetworkView) -> str:
-    widths = [str(len(layer.bias)) for layer in view.layers[:-1]]
-    if not widths:
-        return f"The model compares {len(view.goals.closed)} linear scores"
-    return f"The model is a ReLU network with {'-'.join(widths)} hidden units"
+def _read(view: TreeView | NetworkView) -> Grounds:
+    """What of the model was read."""
+    if isinstance(view, TreeView):
+        return Grounds(Ground.TREES, len(view.roots))
+    hidden = tuple(len(layer.bias) for layer in view.layers[:-1])
+    return Grounds(Ground.NETWORK, hidden=hidden) if hidden else Grounds(Ground.SCORES, len(view.goals.closed))
 
 
-def _prepared(solver: Solver, problem: RecourseProblem) -> PreparedSolver | Refusal:
-    """The solver, prepared; too many ways to act are a reason against it like others."""
-    try:
-        return prepared_for(solver, problem)
-    except SchemaError as crowd:
-        return Refusal(Unfit.ACTIONS, crowd.what)
-
-
-def _reason(solver: Solver, view: Any, refusals: list[Refusal]) -> str:
+def _grounds(solver: Solver, problem: RecourseProblem, refusals: tuple[Refusal, ...]) -> Grounds:
     """Why this solver, after those that do not fit."""
+    view = problem.view
     if isinstance(solver, LinearExact):
-        return "The score is linear and so is every equation an action can reach."
-    if isinstance(solver, Milp):
-        return f"{_told(refusals)} A mixed-integer program for each person reckons with all of it."
-    if isinstance(solver, BranchAndBound):
-        what = _about_trees(view) if isinstance(view, TreeView) else _about(view)
-        return f"{what}, and every equation an action can reach is linear."
+        return Grounds(Ground.LINEAR)
+    if isinstance(solver, LinearSearch):
+        return _why_searched(problem)
+    if isinstance(solver, BranchAndBound) and isinstance(view, TreeView | NetworkView):
+        return _read(view)
     if isinstance(solver, SpatialBranchAndBound):
-        enclosed = f"All of it can be enclosed over boxes of actions, so answers are certified to {solver.gap:g}."
-        return f"{_told(refusals)} {enclosed}"
-    return f"No solver that proves its answers fits, so actions are searched for. {_told(refusals)}"
+        return Grounds(Ground.ENCLOSED, value=solver.gap, refusals=refusals)
+    return Grounds(Ground.PROGRAM if isinstance(solver, Milp) else Ground.SEARCHED, refusals=refusals)
 
 
-def _told(refusals: list[Refusal]) -> str:
-    return " ".join(dict.fromkeys(refusal.reason for refusal in refusals))
+def _why_searched(problem: RecourseProblem) -> Grounds:
+    """Why a search does better than filling one set of interventions after another."""
+    if problem.rules:
+        return Grounds(Ground.LINEAR_RULES)
+    if (count := count_sets(problem)) > _few_sets(problem):
+        return Grounds(Ground.LINEAR_WAYS, count)
+    return Grounds(Ground.LINEAR_RANGES)
 
 
-def _about_trees(view: TreeView) -> str:
-    count = len(view.roots)
-    return f"The model is {'a single tree' if count == 1 else f'a sum of {count:,} trees'}"
+def _few_sets(problem: RecourseProblem) -> int:
+    """Up to how many sets of interventions are listed."""
+    return FEW_SETS_BENT if isinstance(problem.cost, PiecewiseCost | GroupCost) else FEW_SETS

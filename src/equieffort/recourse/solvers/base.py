@@ -16,19 +16,17 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.arguments import check_number
-from equieffort.foundations.tolerances import STEPS, is_closed, tolerance
+from equieffort.foundations.tolerances import SMALL_STEP, STEPS, is_closed, tolerance
 from equieffort.models.classifiers import View
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.status import Infeasibility, Refusal, Termination
 
-FOUND, NONE, LIMIT = 1, 3, 4
-"""Codes of a proposal: an action; proof that there is none; given up."""
+FOUND, TIE, NONE, LIMIT = 1, 2, 3, 4
+"""Codes of a proposal: an action; one whose best score is the threshold up to rounding, so that only the model's own
+label can decide, which a solver asks for before it proposes anything; proof that there is none; given up."""
 HOLDS, LABEL_STAYS, WRONG = 0, 1, 2
 """What becomes of an action that is tried: it holds; it is right in all but the model's own label, so that a larger
 step may do; it is not allowed, or costs something else."""
-
-SMALL_STEP = 1e-6
-"""In spreads of a feature: what may be no more than a step over the boundary."""
 
 KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "b": "truth values"}
 """What the kinds of numpy's types are called."""
@@ -78,6 +76,10 @@ class Proposal:
             self.code[rows], self.cost[rows], self.bound[rows], self.intervention_mask[rows], self.delta[rows],
             self.level[rows], vanishing=self.vanishing[rows],
         )  # fmt: skip
+
+    def seen(self, rows: npt.NDArray[np.intp]) -> Proposal:
+        """The actions of different people in their order, for who only reads: of everybody nothing is copied."""
+        return self if len(rows) == len(self.code) else self.take(rows)
 
     def put(self, rows: Any, actions: Proposal) -> None:
         """Other actions for some of the people; codes and bounds stay."""

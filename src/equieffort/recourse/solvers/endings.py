@@ -6,8 +6,11 @@ import numpy as np
 
 from equieffort.recourse.status import Ending, Termination
 
-DONE, NODES, TIME, ENDLESS, STOPPED = range(5)
-"""All was looked at; the limit of boxes; of time; actions have no limits and the last budget was spent; interrupted."""
+DONE, NODES, TIME, ENDLESS, STOPPED, LATE = range(6)
+"""All was looked at; the limit of boxes; of CPU time; actions have no limits and the last budget was spent;
+interrupted; the ceiling of wall-clock time."""
+CEILING = 10.0
+"""How many times a limit of CPU time may pass on the wall clock."""
 
 
 def termination(
@@ -23,6 +26,9 @@ def termination(
         return Termination(Ending.WORK, found, known, "node_limit", nodes, nodes if work is None else work)
     if ended == TIME:
         return Termination(Ending.TIME, found, known, "time_limit", seconds)
+    if ended == LATE:
+        limit = None if seconds is None else CEILING * seconds
+        return Termination(Ending.WALL_TIME, found, known, "time_limit", limit)
     return Termination(Ending.UNLIMITED if ended == ENDLESS else Ending.PRECISION, found, known)
 
 

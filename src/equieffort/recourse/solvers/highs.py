@@ -19,21 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import HIGHS, INTEGRALITY, SMALLEST
 from equieffort.recourse.solvers.quiet import aside
 
-TOLERANCE = 1e-10
-"""How far a linear program may miss a row, a bound or a price, in the units it is given in; of programs with whole
-numbers HiGHS' own 1e-7."""
-INTEGRALITY = 1e-6
-"""How far from a whole number HiGHS takes a number for one."""
 LARGEST_PRICE = 1e4
 """The search for whole numbers stops within 1e-6 of the optimum, and prices are met to a tolerance: large prices make
 both small beside the cost."""
-SMALLEST, LARGEST, INFINITE = 1e-9, 1e15, 1e20
-"""HiGHS takes smaller entries of the matrix for zero, refuses larger ones, and takes larger bounds for none."""
+LARGEST, INFINITE = 1e15, 1e20
+"""HiGHS refuses larger entries of the matrix, and takes larger bounds for none."""
 
 
-class Status(Enum):
+class ProgramStatus(Enum):
     """What HiGHS says of a program; the last proves nothing."""
 
     OPTIMAL = auto()
@@ -44,20 +40,20 @@ class Status(Enum):
 
 
 STATUSES = {
-    "kOptimal": Status.OPTIMAL,
-    "kInfeasible": Status.INFEASIBLE,
-    "kUnbounded": Status.UNBOUNDED,
-    "kTimeLimit": Status.TIME,
+    "kOptimal": ProgramStatus.OPTIMAL,
+    "kInfeasible": ProgramStatus.INFEASIBLE,
+    "kUnbounded": ProgramStatus.UNBOUNDED,
+    "kTimeLimit": ProgramStatus.TIME,
 }
 """By HiGHS' own names."""
-OF_SCIPY = {0: Status.OPTIMAL, 1: Status.TIME, 2: Status.INFEASIBLE, 3: Status.UNBOUNDED}
+OF_SCIPY = {0: ProgramStatus.OPTIMAL, 1: ProgramStatus.TIME, 2: ProgramStatus.INFEASIBLE, 3: ProgramStatus.UNBOUNDED}
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What HiGHS claims."""
 
-    status: Status
+    status: ProgramStatus
     bound: float = -np.inf
     """No point costs less."""
     point: Floats | None = None
@@ -112,11 +108,11 @@ class Highs(ABC):
     def solve(self, seconds: float = np.inf, *, presolve: bool = False) -> Answer:
         """One claim; without presolving a linear program starts from the last basis, if that leads anywhere."""
         if seconds <= 0:
-            return Answer(Status.TIME)
+            return Answer(ProgramStatus.TIME)
         if self._is_refused():
-            return Answer(Status.UNKNOWN)
+            return Answer(ProgramStatus.UNKNOWN)
         answer = self._claim(seconds, presolve, afresh=presolve or not self.is_linear)
-        if self.is_linear and not presolve and answer.status != Status.OPTIMAL:
+        if self.is_linear and not presolve and answer.status != ProgramStatus.OPTIMAL:
             answer = self._claim(seconds, presolve, afresh=True)
         return answer
 
@@ -126,10 +122,10 @@ class Highs(ABC):
         That the optimum of a linear program is one, its basis shows.
         """
         answer = self.solve(seconds)
-        if self.is_linear and answer.status == Status.OPTIMAL:
+        if self.is_linear and answer.status == ProgramStatus.OPTIMAL:
             return answer
         again = self.solve(seconds, presolve=True)
-        status = answer.status if again.status == answer.status else Status.UNKNOWN
+        status = answer.status if again.status == answer.status else ProgramStatus.UNKNOWN
         best = min(answer, again, key=lambda one: one.cost)
         return replace(best, status=status, bound=min(answer.bound, again.bound))
 
@@ -188,16 +184,18 @@ class OwnHighs(Highs):
             highs.resetGlobalScheduler(True)
             highs.run()
         info = highs.getInfo()
-        status = STATUSES.get(highs.getModelStatus().name, Status.UNKNOWN)
-        if status == Status.INFEASIBLE:
+        status = STATUSES.get(highs.getModelStatus().name, ProgramStatus.UNKNOWN)
+        if status == ProgramStatus.INFEASIBLE:
             return Answer(status, np.inf)
         is_point = info.primal_solution_status == int(self.core.SolutionStatus.kSolutionStatusFeasible)
-        if status == Status.OPTIMAL and not is_point:
-            status = Status.UNKNOWN
-        if status not in (Status.OPTIMAL, Status.TIME):
+        if status == ProgramStatus.OPTIMAL and not is_point:
+            status = ProgramStatus.UNKNOWN
+        if status not in (ProgramStatus.OPTIMAL, ProgramStatus.TIME):
             return Answer(status)
         cost = float(info.objective_function_value)
-        bound = float(info.mip_dual_bound) if not self.is_linear else cost if status == Status.OPTIMAL else -np.inf
+        bound = (
+            float(info.mip_dual_bound) if not self.is_linear else cost if status == ProgramStatus.OPTIMAL else -np.inf
+        )
         point = np.array(highs.getSolution().col_value) if is_point else None
         return Answer(status, bound, point, cost if is_point else np.inf)
 
@@ -215,7 +213,7 @@ class ScipyHighs(Highs):
         result: Any
         if self.is_linear:
             over, under = np.isfinite(self.high), np.isfinite(self.low)
-            exact = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
+            exact = {"primal_feasibility_tolerance": HIGHS, "dual_feasibility_tolerance": HIGHS}
             result = linprog(
                 self.price, vstack([rows[over], -rows[under]]), np.concatenate([self.high[over], -self.low[under]]),
                 bounds=np.column_stack([self.lower, self.upper]), method="highs-ds", options=options | exact,
@@ -226,10 +224,12 @@ class ScipyHighs(Highs):
                 self.price, integrality=self.whole.astype(np.int64), bounds=Bounds(self.lower, self.upper),
                 constraints=constraints, options=options | {"mip_rel_gap": 0.0},
             )  # fmt: skip
-        status = OF_SCIPY.get(result.status, Status.UNKNOWN)
-        if status not in (Status.OPTIMAL, Status.TIME):
-            return Answer(status, np.inf if status == Status.INFEASIBLE else -np.inf)
-        proven = result.mip_dual_bound if not self.is_linear else result.fun if status == Status.OPTIMAL else None
+        status = OF_SCIPY.get(result.status, ProgramStatus.UNKNOWN)
+        if status not in (ProgramStatus.OPTIMAL, ProgramStatus.TIME):
+            return Answer(status, np.inf if status == ProgramStatus.INFEASIBLE else -np.inf)
+        proven = (
+            result.mip_dual_bound if not self.is_linear else result.fun if status == ProgramStatus.OPTIMAL else None
+        )
         bound = -np.inf if proven is None else float(proven)
         return Answer(status, bound) if result.x is None else Answer(status, bound, result.x, float(result.fun))
 
@@ -263,7 +263,7 @@ def _options(is_linear: bool) -> Any:
     options.mip_rel_gap, options.mip_heuristic_run_feasibility_jump = 0.0, False
     if is_linear:
         options.solver = "simplex"
-        options.primal_feasibility_tolerance = options.dual_feasibility_tolerance = TOLERANCE
+        options.primal_feasibility_tolerance = options.dual_feasibility_tolerance = HIGHS
     return options
 
 

@@ -14,20 +14,37 @@ from math import prod
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.errors import SchemaError
 from equieffort.foundations.tolerances import CANCELLED
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.status import Refusal, Unfit, Why
 from equieffort.world.scm import Linear
 
 MOST_INTERVENTION_SETS = 4096
 
 
-class NotLinear(Exception):
-    """Which equation below an action is not linear."""
+class Misfit(Exception):
+    """Why a solver does not fit a problem, where that shows only while its arrays are made."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal)
+        self.refusal = refusal
+
+    @classmethod
+    def bent(cls, node: str) -> Misfit:
+        """An action can move an equation that is not linear."""
+        return cls(Refusal(Unfit.EQUATIONS, Why.BENT, node))
+
+    @classmethod
+    def set_and_follows(cls, node: str) -> Misfit:
+        """A category may be set, and an action may move it by its equation."""
+        return cls(Refusal(Unfit.EQUATIONS, Why.SET_AND_FOLLOWS, node))
+
+    @classmethod
+    def many_ways(cls, count: int, problem: RecourseProblem) -> Misfit:
+        """There are more ways to set or leave what can be set than are tried."""
+        return cls(
+            Refusal(Unfit.ACTIONS, Why.MANY_WAYS, count=count, among=len(problem.acts), most=MOST_INTERVENTION_SETS)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,33 +100,40 @@ def count_sets(problem: RecourseProblem) -> int:
     return left * prod(len(problem.encoding.columns[c].levels) + 1 for c in problem.categorical)
 
 
+def shares_ranges(problem: RecourseProblem) -> bool:
+    """Whether several numeric actions may move one column that must stay in a range, or must not move."""
+    graph = problem.scm.graph
+    acts = [name for k in problem.numeric if (name := problem.names[k]) in graph.nodes]
+    return any(
+        sum(act != name and act in graph.ancestors(name) for act in acts) > 1
+        for k in problem.ranged
+        if (name := problem.names[k]) in graph.nodes and k not in problem.categorical
+    )
+
+
 def intervention_sets_of(problem: RecourseProblem) -> list[InterventionSet]:
-    """All sets of interventions in a linear world; raises `NotLinear` if an action reaches an equation that is not."""
+    """All sets of interventions in a linear world; raises `Misfit` where an equation below an action is not linear, or
+    there are too many."""
     follows, numbers = followers(problem), len(problem.numeric)
     for k, node in ((k, problem.names[k]) for k in problem.categorical):
         if follows[problem.acts.index(k)] and problem.scm.mechanisms_[node] is not None:
-            raise NotLinear(f"{node!r} is a category that can be set and also follows an action by its equation")
+            raise Misfit.set_and_follows(node)
     free = np.flatnonzero(follows[:numbers]).tolist()
     level_counts = [len(problem.encoding.columns[k].levels) for k in problem.categorical]
     total = count_sets(problem)
     if total > MOST_INTERVENTION_SETS:
-        raise SchemaError(
-            "PROBLEM_TOO_MANY_INTERVENTIONS",
-            f"There are {total:,} ways to combine interventions on {len(problem.acts)} actionable features "
-            f"({len(free)} of them follow others); at most {MOST_INTERVENTION_SETS:,} are tried.",
-            fix="Make some of them mutable, or merge levels of categories.",
-        )
+        raise Misfit.many_ways(total, problem)
     intervention_sets = []
     for left in product((False, True), repeat=len(free)):
         unset = {j for j, is_left in zip(free, left, strict=True) if is_left}
         is_set = tuple(j not in unset for j in range(len(problem.numeric)))
-        effect, shifts, frozen = _effects(problem, is_set)
+        effect, shifts, frozen = effects_of(problem, is_set)
         for levels in product(*(range(-1, count) for count in level_counts)):
             intervention_sets.append(_intervention_set(problem, is_set, levels, effect, shifts, frozen))
     return intervention_sets
 
 
-def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats, dict[int, Floats], dict[int, str]]:
+def effects_of(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats, dict[int, Floats], dict[int, str]]:
     """Change of every column a unit of each action, and at each level of each category; columns kept still."""
     scm, count = problem.scm, len(problem.numeric)
     effect = np.zeros((len(problem.names), count))
@@ -130,7 +154,7 @@ def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats
             frozen |= dict.fromkeys(moving, node)
             continue
         if not isinstance(mechanism, Linear):
-            raise NotLinear(f"the equation of {node!r} is not linear, and an action can move it")
+            raise Misfit.bent(node)
         weights, tables = mechanism.arrays(node, scm.causes(node))
         effect[k], size[k] = weights @ effect[parents], np.abs(weights) @ size[parents]
         # Paths that cancel but for rounding do not move it, however far an action goes.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from equieffort.recourse.solvers.base import (
     Proposal,
     Rows,
     Solver,
+    check_count,
+    check_gap,
+    check_seconds,
 )
 from equieffort.recourse.solvers.infeasibility import Relaxations
 from equieffort.recourse.status import Ending, Infeasibility, Termination
@@ -29,6 +32,26 @@ from equieffort.recourse.status import Ending, Infeasibility, Termination
 ATTEMPTS = 21
 """How often an action whose label stays is tried again with a larger step over the boundary: for a linear score from
 1e-12 of the numbers it sums, or less, to 1e-6."""
+
+
+@dataclass(frozen=True)
+class LimitedSolver(Solver):
+    """A branch and bound that may be given up, person by person."""
+
+    gap: float = 1e-6
+    time_limit: float | None = 10.0
+    node_limit: int | None = 200_000
+
+    def __post_init__(self) -> None:
+        check_gap(self.gap, "a number, 0 or more", lambda gap: gap >= 0, "Give 0 or a small number such as 1e-6.")
+        check_seconds(self.time_limit, optional=True)
+        check_count("node_limit", self.node_limit, optional=True)
+
+    def harder(self) -> Self:
+        """Ten times the seconds and the nodes."""
+        seconds = None if self.time_limit is None else 10 * self.time_limit
+        return replace(self, time_limit=seconds, node_limit=None if self.node_limit is None else 10 * self.node_limit)
+
 
 SolverT = TypeVar("SolverT", bound=Solver)
 
@@ -76,7 +99,8 @@ def step_over(batch: Batch, propose: Callable[[Floats, int], Proposal]) -> Propo
     trial = proposal.take(rows)
     for attempt in range(1, ATTEMPTS + 1):
         outcome = batch.confirm(rows, trial)
-        proposal.put(rows[outcome == HOLDS], trial.take(outcome == HOLDS))
+        holds = np.flatnonzero(outcome == HOLDS)
+        proposal.put(rows[holds], trial.seen(holds))
         rows = rows[outcome == LABEL_STAYS]
         if len(rows) == 0 or attempt == ATTEMPTS:
             break

@@ -16,9 +16,9 @@ from equieffort.results.comparison.comparable import (
     same_prices,
     warn_assumed,
 )
-from equieffort.results.comparison.differences import differences
+from equieffort.results.comparison.differences import differences, model_differs
 from equieffort.results.comparison.noise import noise
-from equieffort.results.comparison.people import counts, labels, match, same_people, what_happened
+from equieffort.results.comparison.people import counts, decided_otherwise, labels, match, same_people, what_happened
 from equieffort.results.comparison.result import AuditComparison
 
 MEASURES = ("n", "n_unfavourable", "phi", "rho", "acr", "rd")
@@ -53,17 +53,19 @@ def compare_audits(
     check_same_groups(a, b)
     same_units, told = same_prices(a, b), differences(a, b)
     rescaled = rescale and not same_units
+    # What the second audit found it found at its own prices.
+    verdicts = a.verdict, b.verdict
     if rescaled:
         b = at_prices_of(a, b)
     comparable = same_units or rescaled
     warn_assumed(a, b)
     left, right = labels(a.recourse), labels(b.recourse)
     pairs = same_people(a.recourse, b.recourse, match(left, right))
+    told += model_differs(*decided_otherwise(a.recourse, b.recourse, pairs))
     people = what_happened(a.recourse, b.recourse, pairs, same_units=comparable)
     changed = people[people["change"] != "unchanged"].rename_axis(cast("str | None", a.recourse.index.name))
     return AuditComparison(
-        a.verdict,
-        b.verdict,
+        *verdicts,
         _by_group(a, b, same_units=comparable),
         changed,
         counts(a.recourse, people),

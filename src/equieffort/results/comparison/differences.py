@@ -18,6 +18,8 @@ NOT_RULES = ("features", "labels")
 """Parts of a schema that are told feature by feature, or are names for people alone."""
 NOT_LIMITS = ("weight", "observed")
 """Parts of a feature that are told as prices, or were observed and are warned of."""
+OF_ANY_ROLE = ("role", "kind", "plausible")
+"""Parts of a feature that mean something whatever its role is; all others are about setting it."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,14 @@ def differences(a: Audit, b: Audit) -> tuple[Difference, ...]:
         parts = [
             {key: value for key, value in given.get(name, {}).items() if key not in NOT_LIMITS} for given in features
         ]
+        # Of which kind a column is may be declared, or read from the table where it matters.
+        for part, audit in zip(parts, (a, b), strict=True):
+            encoding = audit.recourse.source.encoding
+            if "kind" in part and name in encoding.names:
+                part["kind"] = encoding[name].kind
+        if any(part.get("role") != "actionable" for part in parts):
+            # Who may not set a feature has no direction, limits or levels: that is said with the role.
+            parts = [{key: value for key, value in part.items() if key in OF_ANY_ROLE} for part in parts]
         found += _changed("feature", name, *parts)
     found += _listed("rule", *(one.recourse.source.schema.constraints for one in (a, b)))
     for name, (one, other) in differing_prices(a, b).items():
@@ -60,12 +70,21 @@ def differences(a: Audit, b: Audit) -> tuple[Difference, ...]:
         for one in made
     ]
     found += _changed("model", "", *models)
+    files = [one.model for one in made]
+    if files[0] is not None and files[1] is not None and files[0].sha256 != files[1].sha256:
+        told = [f"{one.path} ({one.sha256[:12]})" for one in files if one is not None]
+        found.append(Difference("model", "", "file", *told))
     found += _changed("cost", "", *({"kind": one.cost.kind} for one in made))
     found += _changed("data", "", *({"sha256": one.data.sha256} if one.data else {} for one in made))
     criteria = [
         {one.name: as_data(getattr(audit.criteria, one.name)) for one in fields(audit.criteria)} for audit in (a, b)
     ]
     return (*found, *_changed("criteria", "", *criteria))
+
+
+def model_differs(alike: int, otherwise: int) -> tuple[Difference, ...]:
+    """That people of whom the same is known are decided otherwise, whatever the models are called."""
+    return (Difference("model", "", "decisions", alike, otherwise),) if otherwise else ()
 
 
 def _changed(part: str, subject: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[Difference]:

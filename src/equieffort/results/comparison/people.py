@@ -24,7 +24,9 @@ CHANGES = (
 """What can have happened to a person; "newly refused" have an action, "newly infeasible" have none any more."""
 
 SAME = 1e-6
-"""Costs that differ by less than this share are the same: a step over the boundary may be that large."""
+"""Costs that differ by less than this share are the same: a step over the boundary may be that large. More is a change
+only where what is certain of the least effort, from the bound to the cost, does not overlap: solvers stop within a gap.
+"""
 
 Pairs = npt.NDArray[np.intp]
 """A row a person in both audits: the position in the first, the position in the second."""
@@ -62,6 +64,20 @@ def same_people(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> Pairs:
     return pairs[same]
 
 
+def decided_otherwise(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> tuple[int, int]:
+    """Of how many people both audits know the same, and about how many of these the second decides otherwise."""
+    alike = np.ones(len(pairs), dtype=bool)
+    for name in a.data.columns.intersection(b.data.columns):
+        one, other = (table.data[name].to_numpy()[pairs[:, at]] for at, table in enumerate((a, b)))
+        if one.dtype.kind in "iufb" and other.dtype.kind in "iufb":
+            alike &= (one == other) | (np.isnan(one.astype(float)) & np.isnan(other.astype(float)))
+        else:
+            both = pd.Series(one.astype(object)), pd.Series(other.astype(object))
+            alike &= ((both[0] == both[1]) | (both[0].isna() & both[1].isna())).to_numpy(dtype=bool)
+    differs = a.is_unfavourable[pairs[:, 0]] != b.is_unfavourable[pairs[:, 1]]
+    return int(alike.sum()), int((alike & differs).sum())
+
+
 def _same_data(a: RecourseTable, b: RecourseTable) -> bool:
     if len(a) != len(b):
         return False
@@ -84,6 +100,7 @@ def what_happened(a: RecourseTable, b: RecourseTable, pairs: Pairs, *, same_unit
     texts = np.array([status.text for status in Status], dtype=object)
     before, after = a.status[left], b.status[right]
     cost_before, cost_after = a.effort[left], b.effort[right]
+    certain = [np.fmin(t.bound, t.effort)[rows] for t, rows in ((a, left), (b, right))]
     return pd.DataFrame(
         {
             "group": np.array(a.groups.labels, dtype=object)[a.groups.codes[left]],
@@ -91,24 +108,24 @@ def what_happened(a: RecourseTable, b: RecourseTable, pairs: Pairs, *, same_unit
             "status_after": texts[after],
             "cost_before": cost_before,
             "cost_after": cost_after,
-            "change": _changes(
-                before, after, cost_before, cost_after if same_units else _alike(cost_before, cost_after)
-            ),
+            "change": _changes(before, after, (certain[0], cost_before), (certain[1], cost_after), same_units),
         },
         index=a.index[left],
     )
 
 
-def _alike(before: Floats, after: Floats) -> Floats:
-    """The later efforts as they would be if none had changed."""
-    return np.where(np.isnan(after), np.nan, np.where(np.isnan(before), after, before))
-
-
 def _changes(
-    before: npt.NDArray[np.int8], after: npt.NDArray[np.int8], cost: Floats, cost_after: Floats
+    before: npt.NDArray[np.int8],
+    after: npt.NDArray[np.int8],
+    efforts: tuple[Floats, Floats],
+    efforts_after: tuple[Floats, Floats],
+    same_units: bool,
 ) -> npt.NDArray[np.object_]:
+    """What happened; efforts are what is certain of them: bounds and costs."""
+    (bound, cost), (bound_after, cost_after) = efforts, efforts_after
     had, has = ~np.isnan(cost), ~np.isnan(cost_after)
     tolerance = SAME * np.fmax(np.abs(cost), np.abs(cost_after))
+    both = had & has & same_units
     free, still_free = before == Status.NOT_NEEDED, after == Status.NOT_NEEDED
     stuck, still_stuck = before == Status.INFEASIBLE, after == Status.INFEASIBLE
     unclear = (before == Status.UNKNOWN) | (after == Status.UNKNOWN)
@@ -119,8 +136,8 @@ def _changes(
         "newly refused": free & has,
         "newly possible": stuck & has,
         "unknown": unclear,
-        "more effort": had & has & (cost_after > cost + tolerance),
-        "less effort": had & has & (cost_after < cost - tolerance),
+        "more effort": both & (bound_after > cost + tolerance),
+        "less effort": both & (cost_after < bound - tolerance),
     }
     return np.select(list(conditions.values()), list(conditions), default="unchanged").astype(object)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import row_dicts
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.effort.verdict import Verdict
 from equieffort.errors import many
 from equieffort.foundations.shown import Shown, Told
@@ -17,12 +18,19 @@ from equieffort.results.comparison.differences import Difference
 from equieffort.results.comparison.people import CHANGES
 from equieffort.words.differences import NOTHING, UNITS, difference_text
 from equieffort.world.groups import group_name
+from equieffort.world.labels import NO_LABELS, labels_of
 
 NAMED = ("group", "against", "behind_before", "behind_after")
+RESCALED = (
+    "Costs of the second audit were recomputed at the first one's prices, for the actions it had chosen: cheaper ones "
+    "may exist at these prices. Each verdict is that of the audit at its own prices."
+)
 SENTENCES = 4
 """So many rows are told in sentences; more are a table."""
 FEW = 30
 """With fewer people to carry a change than this, their number is said."""
+NEAR = 0.005
+"""A factor with an interval that is nowhere farther from 1 would be "1 times as large (1 to 1)"."""
 
 
 def noise_words(row: dict[str, Any], columns: Sequence[str] = ()) -> str:
@@ -51,10 +59,22 @@ def _change_words(row: dict[str, Any]) -> str:
     if not known and row["change"] == (1.0 if row["measure"] == "acr" else 0.0):
         return "unchanged"
     if row["measure"] == "acr":
+        if known and _reach(row) < NEAR:
+            return f"the same within {_within(row)} (95 % interval)"
         limits = f" (95 % interval {row['low']:.3g} to {row['high']:.3g})" if known else ""
         return f"{row['change']:.3g} times as large{limits}"
     limits = f" (95 % interval {100 * row['low']:+.1f} to {100 * row['high']:+.1f})" if known else ""
     return f"changed by {100 * row['change']:+.1f} points{limits}"
+
+
+def _reach(row: dict[str, Any]) -> float:
+    """How far a factor may be from 1, by the end of its interval that is farther away."""
+    return float(max(abs(row["low"] - 1), abs(row["high"] - 1)))
+
+
+def _within(row: dict[str, Any]) -> str:
+    """The same for a reader, rounded up: never less than it is."""
+    return "0.01 %" if _reach(row) < 1e-4 else f"{np.ceil(1e4 * _reach(row)) / 100:.2g} %"
 
 
 def noise_cells(row: dict[str, Any], columns: Sequence[str] = ()) -> dict[str, str]:
@@ -63,6 +83,9 @@ def noise_cells(row: dict[str, Any], columns: Sequence[str] = ()) -> dict[str, s
     is_ratio, known = row["measure"] == "acr", not np.isnan(row["low"])
     shown = [f"{row[key]:.3g}" if is_ratio else f"{100 * row[key]:+.1f}" for key in ("change", "low", "high")]
     change = "-" if row["undefined"] else f"{shown[0]}{' times' if is_ratio else ' points'}"
+    interval = f"{shown[1]} to {shown[2]}" if known else "-"
+    if is_ratio and known and _reach(row) < NEAR:
+        change, interval = "the same", f"within {_within(row)}"
     return {
         "group": named["group"],
         "against": named["against"],
@@ -70,7 +93,7 @@ def noise_cells(row: dict[str, Any], columns: Sequence[str] = ()) -> dict[str, s
         "before": "-" if np.isnan(row["before"]) else _value(row, "before"),
         "after": "-" if np.isnan(row["after"]) else _value(row, "after"),
         "change": change,
-        "95 % interval": f"{shown[1]} to {shown[2]}" if known else "-",
+        "95 % interval": interval,
         "shown": _shown(row),
     }
 
@@ -103,6 +126,13 @@ def _turned_words(row: dict[str, Any]) -> str:
         before, after = row["behind_before"], row["behind_after"]
         return f" The disadvantage turned over: it lay with {before}, now it lies with {after}."
     return " It lies on the other side of equality, which may be chance." if row["turned"] else ""
+
+
+def _remark(row: dict[str, Any], columns: Sequence[str]) -> str:
+    """What a row of the table cannot say: why there is no value or interval, and that the disadvantage turned over."""
+    row = row | {key: group_name(str(row[key]), columns) for key in NAMED}
+    told = [f"{text[0].upper()}{text[1:]}." for text in (row["undefined"], row["note"]) if text]
+    return " ".join([*told, _turned_words(row).strip()]).strip()
 
 
 SAID = {"more effort": "with more effort", "less effort": "with less effort", "unknown": "with unknown recourse"}
@@ -166,26 +196,50 @@ class AuditComparison(Shown):
         }
 
     def _told(self) -> Told:
-        first, *lines = [line.strip() for line in str(self).splitlines()]
-        care = [lines.pop()] if self.rescaled else []
+        first, *lines = [line.strip() for line in self._lines()]
+        care = [RESCALED] if self.rescaled else []
         if self.only_before or self.only_after:
             care.append("Not everybody is in both audits: what differs may come from other people.")
         care.append("Two verdicts differ more easily than efforts do: look at the change and its interval.")
-        return Told(first, lines, {"Groups": self.by_group}, care, "print(...), .noise, .by_group, .people, .counts")
+        return Told(first, lines, {"Groups": self.groups}, care, "print(...), .noise, .by_group, .people, .counts")
 
     def _changes(self, columns: Sequence[str]) -> list[str]:
-        """A sentence a comparison and measure; many of them as a table, with sentences for what a table cannot say."""
+        """A sentence a comparison and measure; many of them as a table, with remarks below that rows refer to."""
         rows = row_dicts(self.noise)
         if len(rows) <= SENTENCES:
             return [noise_words(row, columns) for row in rows]
+        remarks = [_remark(row, columns) for row in rows]
+        numbers = {remark: f"[{k}]" for k, remark in enumerate(dict.fromkeys(filter(None, remarks)), start=1)}
         cells = pd.DataFrame([noise_cells(row, columns) for row in rows])
-        odd = [row for row in rows if row["undefined"] or row["note"] or row["turned"]]
-        return [*cells.to_string(index=False).splitlines(), *(noise_words(row, columns) for row in odd)]
+        if numbers:
+            cells["remark"] = [numbers.get(remark, "") for remark in remarks]
+        return [*cells.to_string(index=False).splitlines(), *(f"{at} {remark}" for remark, at in numbers.items())]
+
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
+        """`noise`, a row a comparison and measure; `output` is "pandas", "polars" or "pyarrow"."""
+        return as_output(self.noise, output)
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """`by_group` as it is shown: by the names that readers know, without efforts that are not in the same units."""
+        names = next((labels_of(finding.comparison.columns) for finding in self.before.findings), NO_LABELS)
+        shown = self.by_group.copy()
+        for key in ("group", "against"):
+            shown[key] = shown[key].map(lambda label: names.group(label) or label, na_action="ignore")
+        efforts = () if self.same_units else ("phi_before", "phi_after", "phi_change")
+        return shown.drop(columns=list(efforts))
 
     def __str__(self) -> str:
+        return "\n".join([*self._lines(), *([RESCALED] if self.rescaled else [])])
+
+    def _lines(self) -> list[str]:
         lines = [f"Verdict: {self.before.outcome} before, {self.after.outcome} after."]
         columns = next((finding.comparison.columns for finding in self.before.findings), ())
-        told = [difference_text(**asdict(one)) for one in self.differences]
+        told = [difference_text(**asdict(one), labels=labels_of(columns)) for one in self.differences]
         lines += [f"Asked otherwise: {'; '.join(told)}."] if told else [NOTHING]
         lines += [UNITS] if not self.same_units else []
         lines += self._changes(columns)
@@ -195,10 +249,5 @@ class AuditComparison(Shown):
         )
         for row in self.counts.to_dict("records"):
             happened = [f"{row[one]:,} {SAID.get(one, one)}" for one in CHANGES if row[one] and one != "unchanged"]
-            lines.append(f"  {group_name(row['group'], columns)}: {', '.join(happened) or 'nobody changed'}")
-        if self.rescaled:
-            lines.append(
-                "Costs of the second audit were recomputed at the first one's prices, for the actions it had chosen: "
-                "cheaper ones may exist at these prices."
-            )
-        return "\n".join(lines)
+            lines.append(f"  {group_name(row['group'], columns)}: {', '.join(happened) or 'no change shown'}")
+        return lines

@@ -65,7 +65,7 @@ def own_numbers(f: Callable[[pd.DataFrame], Any], frame: pd.DataFrame, node: str
         if named and len(answer) == len(frame) and set(answer.index) == set(frame.index):
             answer = answer.loc[frame.index]
         return as_numbers(answer)
-    except EquieffortError:
+    except (EquieffortError, MemoryError):
         raise
     except Exception as error:
         words = f": {sentence(error)}" if str(error).strip() else "."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -139,7 +140,8 @@ class StructuralCausalModel:
     def fit(self, X: Any, *, missing: Missing = "error") -> StructuralCausalModel:
         """Learn the equations that were not given; returns itself.
 
-        With `missing` other than "error" they are learned from the people who lack no value of a node.
+        With `missing` other than "error" they are learned from the people who lack no value of a node; with "model" the
+        others stay among the people that scales, limits and levels are read from (`reference_`), with "drop" not.
 
         Sets `mechanisms_` (None for a category with causes and no equation), `encoding_`, `diagnostics_` (a frame, one
         row a learned node) and `warnings_`.
@@ -149,7 +151,7 @@ class StructuralCausalModel:
         complete = screen(frame, self.graph.nodes, missing, LEARN_OR_CHOOSE)
         gone = frame[list(self.graph.nodes)].isna().any()
         left = int((~complete).sum())
-        frame = frame[complete] if left else frame
+        people, frame = frame, frame[complete] if left else frame
         encoding = self._encoding(frame)
         matrix = encoding.encode(frame)
         mechanisms: dict[str, Parsed | None] = {}
@@ -170,7 +172,7 @@ class StructuralCausalModel:
         self._bound = bound_equations(self.graph, encoding, mechanisms)
         self.mechanisms_, self.encoding_, self.warnings_ = mechanisms, encoding, tuple(kept)
         self.diagnostics_ = pd.DataFrame(rows)
-        self.reference_, self.forgotten_, self._units = frame, (), None
+        self.reference_, self.forgotten_, self._units = people if missing == "model" else frame, (), None
         return self
 
     def fitted_before(self, encoding: Encoding, people: pd.DataFrame) -> StructuralCausalModel:
@@ -229,10 +231,10 @@ class StructuralCausalModel:
         rows.append(examine(node, causes, parents, values, additive(mechanism, node, causes)(parents)))
         return mechanism
 
-    def ready(self, X: Any, *, learn: bool = False) -> StructuralCausalModel:
+    def ready(self, X: Any, *, learn: bool = False, missing: Missing = "error") -> StructuralCausalModel:
         """Itself if fitted; a model whose equations are all given needs only to look at the columns.
 
-        With `learn` the others are learned from X, by a model of its own.
+        With `learn` the others are learned from X, by a model of its own; `missing` is as in `fit`.
         """
         if self.is_fitted:
             return self
@@ -243,7 +245,7 @@ class StructuralCausalModel:
         twin = StructuralCausalModel(
             self.graph, mechanisms=self.mechanisms, default=self.default, categorical=self.categorical
         )
-        return twin.fit(X)
+        return twin.fit(X, missing=missing)
 
     def causes(self, node: str) -> Encoding:
         """The encoding of a node's direct causes."""
@@ -449,6 +451,14 @@ class StructuralCausalModel:
                     "SCM_DO", f"do sets {node!r} to a value that is not finite.", fix="Give finite values."
                 )
         return settings
+
+    def without_people(self) -> StructuralCausalModel:
+        """The same fitted model without those whom it was fitted on: for whoever only follows its equations."""
+        twin = copy(self)
+        nodes = list(self.graph.nodes)
+        twin.reference_ = self.reference_.iloc[:0][nodes]
+        twin.forgotten_ = (*self.forgotten_, *self.reference_.columns.difference(nodes, sort=False))
+        return twin
 
     def __getstate__(self) -> dict[str, Any]:
         # The bound equations are made again on loading. Of the people it was fitted on only the values of the nodes

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from equieffort.foundations.arrays import Bools, Codes, Floats, Ints
 from equieffort.foundations.records import record
 from equieffort.recourse.solvers.kernels.cost_curves import Curves
 from equieffort.recourse.solvers.kernels.simplex import Program
@@ -21,65 +22,65 @@ from equieffort.recourse.solvers.kernels.simplex import Program
 class CompiledProblem(NamedTuple):
     """What is the same for everybody."""
 
-    effect: Any
+    effect: Floats
     """(p, t, n)"""
-    shift: Any
+    shift: Floats
     """(p, c, t, level)"""
-    set_: Any
+    set_: Bools
     """(p, n) which actions are set."""
-    fixed: Any
+    fixed: Bools
     """(p, t) tracks that must not move."""
-    limited: Any
+    limited: Bools
     """(p, t) tracks that must stay in their range although nobody sets them."""
-    slots: Any
+    slots: Codes
     """(p, f) the followers of each intervention set, the first `counts` of them."""
-    counts: Any
-    tracks: Any
+    counts: Codes
+    tracks: Codes
     """(f) the track of each follower."""
-    actions: Any
+    actions: Codes
     """(n) the track of each numeric action."""
-    categories: Any
+    categories: Codes
     """(c) the track of each actionable category."""
-    slot_of: Any
+    slot_of: Codes
     """(p, t) which follower a track is under an intervention set, or -1."""
-    action_of: Any
+    action_of: Codes
     """(t) which numeric action a track is, or -1."""
-    codes: Any
+    codes: Codes
     """(t) which actionable category a track is, or -1."""
-    whole: Any
-    root_set: Any
+    whole: Bools
+    root_set: Codes
     """(r) the intervention set of each root."""
-    root_level: Any
+    root_level: Codes
     """(r, c) -1 keeps the level."""
-    root_goal: Any
-    goal_start: Any
-    goal_margin: Any
-    clause_start: Any
+    root_goal: Codes
+    goal_start: Codes
+    goal_margin: Codes
+    clause_start: Codes
     """A clause holds if one of its atoms does: atoms clause_start[q] to clause_start[q + 1]."""
-    atom_track: Any
+    atom_track: Codes
 
 
 @record
 class CompiledBatch(NamedTuple):
     """A row a person."""
 
-    x: Any
+    x: Floats
     """(person, track)"""
-    low: Any
+    low: Floats
     """(person, action) the values that may be set."""
-    high: Any
-    up: Any
+    high: Floats
+    up: Floats
     """(person, action) the price of a unit, where costs do not bend."""
-    down: Any
-    range_low: Any
+    down: Floats
+    range_low: Floats
     """(person, track) the range of what follows."""
-    range_high: Any
-    budget: Any
+    range_high: Floats
+    budget: Floats
     """(person) the first budget, where the oracle does not find one itself."""
-    atom_low: Any
+    atom_low: Floats
     """(person, atom) a clause that is not asked of somebody has an atom without ends."""
-    atom_high: Any
-    level_price: Any
+    atom_high: Floats
+    level_price: Floats
     """(person, category, level) what a level costs: 0 for the person's own, infinite where it is not allowed."""
     curves: Curves
 
@@ -96,31 +97,31 @@ class Person(NamedTuple):
     price: float
     """What the levels cost."""
     followers: int
-    fact: Any
+    fact: Floats
     """(n) the factual value of each action."""
-    low: Any
+    low: Floats
     """(n) the values that may be set."""
-    high: Any
-    up: Any
-    down: Any
-    set_: Any
-    still: Any
+    high: Floats
+    up: Floats
+    down: Floats
+    set_: Bools
+    still: Floats
     """(t) the factual value of each track."""
-    start: Any
+    start: Floats
     """(t) its value under the chosen levels when no number is set otherwise."""
-    effect: Any
+    effect: Floats
     """(t, n) its change a unit of each action."""
-    slots: Any
+    slots: Codes
     """Followers as positions in the list of all followers, the first `followers` of them."""
-    fixed: Any
+    fixed: Bools
     """(t)"""
-    limited: Any
-    range_low: Any
-    range_high: Any
-    atom_low: Any
+    limited: Bools
+    range_low: Floats
+    range_high: Floats
+    atom_low: Floats
     """(a)"""
-    atom_high: Any
-    members: Any
+    atom_high: Floats
+    members: Codes
     """The margins of the root's goal."""
 
 
@@ -128,12 +129,12 @@ class Person(NamedTuple):
 class Box(NamedTuple):
     """A range for each value that is set, and branching bounds: ranges that followers must keep."""
 
-    low: Any
+    low: Floats
     """(n)"""
-    high: Any
-    floor: Any
+    high: Floats
+    floor: Floats
     """(f)"""
-    roof: Any
+    roof: Floats
 
 
 @record
@@ -142,27 +143,27 @@ class Planes(NamedTuple):
 
     count: Any
     """(1): the first so many."""
-    rows: Any
+    rows: Floats
     """(plane, n)"""
-    low: Any
+    low: Floats
 
 
 @record
 class Cell(NamedTuple):
     """A range for each track."""
 
-    low: Any
+    low: Floats
     """(t)"""
-    high: Any
+    high: Floats
 
 
 @record
 class Point(NamedTuple):
     """A point of a box that is tried."""
 
-    z: Any
+    z: Floats
     """(n) the values that are set."""
-    change: Any
+    change: Floats
     """(n) what a table adds to the facts to get them."""
     cell: Cell
     """The range of each track, as far as rounding may carry it."""
@@ -176,31 +177,35 @@ class Space(NamedTuple):
     inside: Box
     """The same box with branching bounds a little inside."""
     planes: Planes
-    z: Any
+    z: Floats
     """(n) the cheapest point of the box."""
     point: Point
     cell: Cell
     """The range of every track over the box."""
-    starts: Any
+    starts: Floats
     """(r, t) the start of each root."""
-    fact: Any
+    fact: Floats
     """(n)"""
     program: Program
-    action: Any
+    action: Ints
     """(column) the action of each column of the program, and the sign of its change."""
-    sign: Any
-    base: Any
+    sign: Floats
+    base: Floats
     """(n) the change at the end of the box that is nearest to the fact."""
+    sizes: Ints
+    """(2) rows and columns of the program that was solved last; no rows where none was needed."""
 
 
 class Split(NamedTuple):
-    """How a node is split: by the atoms of a clause, or a track (for a whole number its action) at a value."""
+    """How a node is split: by the atoms of a clause, a track (for a whole number its action) at a value, or a mark."""
 
     children: Any
     """How many, or one of the codes below."""
     clause: Any
     whole: Any
     track: Any
+    mark: Any
+    """Twice this joins the marks of the first child, and one more those of the second; -1 if there is none."""
     cut: float
     bound: float
     """What is proven of the node."""
@@ -215,11 +220,11 @@ point alone."""
 class Best(NamedTuple):
     """The best action so far, and what was left aside."""
 
-    cost: Any
+    cost: Floats
     """(3): the least cost; the least bound of what was dropped for its cost; the least bound of thin nodes."""
-    root: Any
+    root: Ints
     """(1)"""
-    change: Any
+    change: Floats
     """(n)"""
 
 
@@ -230,9 +235,9 @@ COST, DROPPED, LEFT = 0, 1, 2
 class Memo(NamedTuple):
     """What an oracle knows of a node and leaves to its children."""
 
-    numbers: Any
+    numbers: Floats
     """The last says how many marks there are; -1 if nothing is known."""
-    marks: Any
+    marks: Codes
 
 
 COUNT = -1
@@ -249,8 +254,12 @@ class Options(NamedTuple):
     """Whether points that only the model can decide are put on record, or count as undecided."""
     nodes: int
     seconds: float
+    growth: float
+    """How many times larger the budget is from round to round."""
     last: float
     """Beyond how many first budgets there is none."""
+    patience: int
+    """After so many nodes without any action one is looked for in haste; 0 never."""
     far: float
     """Infinite where boxes without end can be bounded. Elsewhere, if actions have no limits, only a few nodes are spent
     beyond so many first budgets, and what costs more than the last is not looked for."""
@@ -260,13 +269,13 @@ class Options(NamedTuple):
 class Answers(NamedTuple):
     """A row a person."""
 
-    cost: Any
-    bound: Any
-    root: Any
-    change: Any
+    cost: Floats
+    bound: Floats
+    root: Ints
+    change: Floats
     """(person, action)"""
-    ended: Any
-    looked: Any
+    ended: Ints
+    looked: Ints
     """Nodes looked at."""
 
 
@@ -283,14 +292,17 @@ class Search(NamedTuple):
     people: CompiledBatch
     options: Options
     clock: Any
-    """The seconds now and a sign to stop, written by somebody else."""
+    """(5): what the clocks show and a sign to stop, written by somebody else, and when the person at hand began."""
     space: Space
     best: Best
-    counts: Any
-    """(5)"""
+    counts: Ints
+    """(6)"""
     answers: Answers
 
 
-LOOKED, ENDED, MOST, ASKED, FIRST_ASKED = range(5)
-"""What is counted: nodes looked at, why the search ended, how many nodes it may take, points asked about, and how many
-of these belong to people before."""
+LOOKED, ENDED, MOST, ASKED, FIRST_ASKED, HASTE = range(6)
+"""What is counted: nodes looked at, why the search ended, how many nodes it may take, points asked about, how many of
+these belong to people before, and how hasty the search is."""
+CALM, HASTES, PROVING = 0, 3, 4
+"""How hasty a search is: not at all until its patience ends; then, from 1 to `HASTES`, ever less, so that it finds
+actions and proves nothing; and not at all until the end."""

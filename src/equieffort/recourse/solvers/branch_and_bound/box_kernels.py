@@ -10,20 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from equieffort.foundations.arrays import Floats
 from equieffort.foundations.jit import kernel
 from equieffort.foundations.tolerances import ALIKE, OUTWARDS, PRUNING, ROUNDING, SUMMED, TOLERANCE
 from equieffort.recourse.solvers.branch_and_bound.arrays import Box, CompiledProblem, Person, Planes, Space
 from equieffort.recourse.solvers.kernels.cost_curves import Curves, cost_at, slope_below, tighten_to_curves
 from equieffort.recourse.solvers.kernels.simplex import EMPTY, SOLVED, dual_simplex
 
-GIVE, ROUNDS = PRUNING * TOLERANCE, PRUNING * ROUNDING
+SEARCH_TOLERANCE, SEARCH_ROUNDING = PRUNING * TOLERANCE, PRUNING * ROUNDING
 """How far rounding may carry a follower past a branching bound: a tenth of what replay forgives."""
-FREE = 1e-12
+FREE = ALIKE
 """What a whole column may cost and still be left free in a program: less than it proves anyway."""
 
 
 @kernel
-def copy(source: Any, target: Any) -> None:
+def copy(source: Floats, target: Floats) -> None:
     """Numbers one by one: a loop compiles faster than an assignment of slices."""
     for j in range(source.shape[0]):
         target[j] = source[j]
@@ -41,7 +42,7 @@ def price_at(person: Person, curves: Curves, j: int, value: float) -> float:
 
 
 @kernel
-def cost_of(person: Person, curves: Curves, z: Any) -> float:
+def cost_of(person: Person, curves: Curves, z: Floats) -> float:
     """What setting these values costs, levels included."""
     total = 0.0
     for j in range(z.shape[0]):
@@ -51,7 +52,7 @@ def cost_of(person: Person, curves: Curves, z: Any) -> float:
 
 @kernel
 def reach(
-    weights: Any, start: float, still: float, give: float, fact: Any, low: Any, high: Any
+    weights: Floats, start: float, still: float, forgiven: float, fact: Floats, low: Floats, high: Floats
 ) -> tuple[float, float, float]:
     """The range of start + weights . (z - fact) over a box, and how far rounding may carry it.
 
@@ -73,7 +74,7 @@ def reach(
         far = max(abs(a), abs(b))
         if far < np.inf:
             size += far
-    tolerance = give + SUMMED * size if moved else 0.0
+    tolerance = forgiven + SUMMED * size if moved else 0.0
     return least - tolerance, most + tolerance, tolerance
 
 
@@ -81,8 +82,8 @@ def reach(
 def reach_of(person: Person, box: Box, track: int) -> tuple[float, float, float]:
     """The range of a follower over a box, and how far rounding may carry it."""
     start, still = person.start[track], person.still[track]
-    give = GIVE + ROUNDS * max(abs(still), abs(start))
-    return reach(person.effect[track], start, still, give, person.fact, box.low, box.high)
+    forgiven = SEARCH_TOLERANCE + SEARCH_ROUNDING * max(abs(still), abs(start))
+    return reach(person.effect[track], start, still, forgiven, person.fact, box.low, box.high)
 
 
 @kernel
@@ -101,10 +102,10 @@ def tighten_bounds(
                 continue
             track = problem.tracks[slot]
             start, still = person.start[track], person.still[track]
+            forgiven = SEARCH_TOLERANCE + SEARCH_ROUNDING * max(abs(still), abs(start))
             told = _tighten_to_row(
-                person.effect[track], start, still, GIVE + ROUNDS * max(abs(still), abs(start)), box.floor[slot],
-                box.roof[slot], person.fact, low, high,
-            )  # fmt: skip
+                person.effect[track], start, still, forgiven, box.floor[slot], box.roof[slot], person.fact, low, high
+            )
             if told < 0:
                 return False
             changed = changed or told > 0
@@ -124,7 +125,7 @@ def tighten_bounds(
 
 
 @kernel
-def _tighten_to_budget(person: Person, curves: Curves, budget: float, low: Any, high: Any) -> bool:
+def _tighten_to_budget(person: Person, curves: Curves, budget: float, low: Floats, high: Floats) -> bool:
     """Tighten a box to what a budget pays for, in place; False if it pays for nothing there."""
     if curves.bends:
         return tighten_to_curves(curves, person.row, person.fact, budget, low, high)
@@ -147,10 +148,18 @@ def _tighten_to_budget(person: Person, curves: Curves, budget: float, low: Any, 
 
 @kernel
 def _tighten_to_row(
-    weights: Any, start: float, still: float, give: float, floor: float, roof: float, fact: Any, low: Any, high: Any
+    weights: Floats,
+    start: float,
+    still: float,
+    forgiven: float,
+    floor: float,
+    roof: float,
+    fact: Floats,
+    low: Floats,
+    high: Floats,
 ) -> int:
     """Tighten a box to floor <= start + weights . (z - fact) <= roof: -1 nothing is left, 1 much is gone, else 0."""
-    least, most, tolerance = reach(weights, start, still, give, fact, low, high)
+    least, most, tolerance = reach(weights, start, still, forgiven, fact, low, high)
     if least > roof or most < floor:
         return -1
     if least >= floor and most <= roof:
@@ -181,7 +190,7 @@ def _tighten_to_row(
         low[j], high[j] = max(low[j], new_low), min(high[j], new_high)
         if low[j] > high[j]:
             return -1
-        least, most, tolerance = reach(weights, start, still, give, fact, low, high)
+        least, most, tolerance = reach(weights, start, still, forgiven, fact, low, high)
     return told
 
 
@@ -215,7 +224,7 @@ def cell_of(problem: CompiledProblem, person: Person, space: Space) -> None:
 
 @kernel
 def cheapest(
-    problem: CompiledProblem, person: Person, curves: Curves, box: Box, z: Any, space: Space
+    problem: CompiledProblem, person: Person, curves: Curves, box: Box, z: Floats, space: Space
 ) -> tuple[int, float]:
     """(how it ended, lower bound): the least cost in a box under its branching bounds and planes, levels not counted.
 
@@ -227,9 +236,11 @@ def cheapest(
         space.base[j] = z[j] - person.fact[j]
         total += price_at(person, curves, j, z[j])
     rows = _rows(problem, person, box, space)
+    space.sizes[0] = rows
     if rows <= 0:
         return (SOLVED, total) if rows == 0 else (EMPTY, np.inf)
     columns = _columns(person, curves, box, z, rows, space)
+    space.sizes[1] = columns
     state, value = dual_simplex(space.program, rows, columns)
     if state == EMPTY:
         return EMPTY, np.inf
@@ -269,7 +280,7 @@ def _rows(problem: CompiledProblem, person: Person, box: Box, space: Space) -> i
                 here += weights[j] * space.base[j]
         program.low[rows], program.high[rows] = floor - here, roof - here
         if at < person.followers:
-            program.tolerance[rows] = max(tolerance, SUMMED + ROUNDS * abs(here))
+            program.tolerance[rows] = max(tolerance, SUMMED + SEARCH_ROUNDING * abs(here))
         else:
             program.tolerance[rows] = tolerance + SUMMED * abs(floor)
         kept = kept and floor <= here <= roof
@@ -278,7 +289,7 @@ def _rows(problem: CompiledProblem, person: Person, box: Box, space: Space) -> i
 
 
 @kernel
-def _columns(person: Person, curves: Curves, box: Box, z: Any, rows: int, space: Space) -> int:
+def _columns(person: Person, curves: Curves, box: Box, z: Floats, rows: int, space: Space) -> int:
     """A column for each way that an action can go on from the end nearest to the fact; returns how many."""
     program, columns = space.program, 0
     for j in range(z.shape[0]):

@@ -14,9 +14,6 @@ from equieffort.recourse.solvers.interventions import InterventionSet, intervent
 from equieffort.recourse.solvers.rule_table import RuleTable, level_prices
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
-MOST_KNOTS = 4_000_000
-"""Knots of cost curves that are kept at once; more people are solved one batch after another."""
-
 
 @dataclass(frozen=True, eq=False)
 class SearchArrays:
@@ -132,14 +129,6 @@ def _compile(
         clause_start=rules.clause_start.astype(np.int32),
         atom_track=rules.track.astype(np.int32),
     )
-
-
-def together(problem: RecourseProblem, matrix: Floats) -> int:
-    """How many people's curves have room at once; everybody's where costs do not bend."""
-    if len(matrix) == 0 or not isinstance(problem.cost, PiecewiseCost):
-        return max(len(matrix), 1)
-    knots = sum(len(problem.cost.curve(j, float(matrix[0, k]))[0]) for j, k in enumerate(problem.numeric))
-    return max(MOST_KNOTS // max(knots, 1), 1)
 
 
 def plain(array: Any, dtype: Any = np.float64) -> Any:

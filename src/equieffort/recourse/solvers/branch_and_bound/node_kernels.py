@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from equieffort.foundations.arrays import Floats
 from equieffort.foundations.jit import kernel
 from equieffort.foundations.tolerances import ROUNDING, TOLERANCE
 from equieffort.recourse.solvers.branch_and_bound.arrays import (
+    COUNT,
     Box,
     CompiledBatch,
     CompiledProblem,
+    Memo,
     Person,
     Space,
     Split,
@@ -43,7 +44,7 @@ def price_of(problem: CompiledProblem, people: CompiledBatch, i: int, root: int)
 
 
 @kernel
-def open_root(problem: CompiledProblem, people: CompiledBatch, i: int, root: int, start: Any, box: Box) -> bool:
+def open_root(problem: CompiledProblem, people: CompiledBatch, i: int, root: int, start: Floats, box: Box) -> bool:
     """Fill a root's start, box and branching bounds; False where it is no use for this person."""
     p, x = problem.root_set[root], people.x[i]
     if not _start_at(problem, people, i, root, start):
@@ -84,7 +85,7 @@ def open_root(problem: CompiledProblem, people: CompiledBatch, i: int, root: int
 
 
 @kernel
-def _start_at(problem: CompiledProblem, people: CompiledBatch, i: int, root: int, start: Any) -> bool:
+def _start_at(problem: CompiledProblem, people: CompiledBatch, i: int, root: int, start: Floats) -> bool:
     """The tracks when levels have changed but no number has; False where a level is the fact's own or not allowed."""
     p, x = problem.root_set[root], people.x[i]
     copy(x, start)
@@ -106,33 +107,44 @@ def _start_at(problem: CompiledProblem, people: CompiledBatch, i: int, root: int
 def no_split(children: int, bound: float) -> Split:
     """What becomes of a node that is not split."""
     none = np.int64(-1)
-    return Split(np.int64(children), none, none, none, 0.0, bound)
+    return Split(np.int64(children), none, none, none, none, 0.0, bound)
 
 
 @kernel
 def split_clause(problem: CompiledProblem, clause: int, bound: float) -> Split:
     """A node that is split by the atoms of a clause."""
     atoms = problem.clause_start[clause + 1] - problem.clause_start[clause]
-    return Split(np.int64(atoms), np.int64(clause), np.int64(-1), np.int64(-1), 0.0, bound)
+    return Split(np.int64(atoms), np.int64(clause), np.int64(-1), np.int64(-1), np.int64(-1), 0.0, bound)
 
 
 @kernel
 def split_track(track: int, cut: float, bound: float) -> Split:
     """A node that is split where a track passes a value."""
-    return Split(np.int64(2), np.int64(-1), np.int64(-1), np.int64(track), cut, bound)
+    return Split(np.int64(2), np.int64(-1), np.int64(-1), np.int64(track), np.int64(-1), cut, bound)
 
 
 @kernel
 def split_action(problem: CompiledProblem, j: int, cut: float, bound: float) -> Split:
     """A node that is split where an action passes a value: a whole number between two of them."""
     if problem.whole[j]:
-        return Split(np.int64(2), np.int64(-1), np.int64(j), np.int64(-1), np.floor(cut), bound)
+        return Split(np.int64(2), np.int64(-1), np.int64(j), np.int64(-1), np.int64(-1), np.floor(cut), bound)
     return split_track(problem.actions[j], cut, bound)
 
 
 @kernel
-def make_child(problem: CompiledProblem, person: Person, split: Split, child: int, box: Box) -> bool:
+def split_mark(mark: int, bound: float) -> Split:
+    """A node that is split by something only its oracle knows."""
+    none = np.int64(-1)
+    return Split(np.int64(2), none, none, none, np.int64(mark), 0.0, bound)
+
+
+@kernel
+def make_child(problem: CompiledProblem, person: Person, split: Split, child: int, box: Box, memo: Memo) -> bool:
     """Narrow a node that was loaded to one of its children; False if nothing is left."""
+    if split.mark >= 0:
+        memo.marks[int(memo.numbers[COUNT])] = 2 * split.mark + child
+        memo.numbers[COUNT] += 1.0
+        return True
     if split.clause >= 0:
         return choose_atom(problem, person, problem.clause_start[split.clause] + child, box)
     track = split.track if split.whole < 0 else np.int64(problem.actions[split.whole])

@@ -109,8 +109,9 @@ def keeps_clause(problem: CompiledProblem, person: Person, clause: int, cell: Ce
 
 @kernel
 def near(gap: float, cost: float) -> float:
-    """How far below a cost a bound may lie and still prove it, with room for what replay adds."""
-    return max(0.5 * gap, 5e-10) * cost if cost < np.inf else 0.0
+    """How far below a cost a bound may lie and still prove it: half of what `is_closed` allows, with room for what
+    replay adds."""
+    return 0.5 * max(gap, TOLERANCE) * cost if cost < np.inf else 0.0
 
 
 @kernel

@@ -6,16 +6,19 @@ search itself. Freed rows are used again.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from equieffort.foundations.arrays import Codes, Floats, Ints
 from equieffort.foundations.jit import kernel, maker
 from equieffort.recourse.solvers.branch_and_bound.arrays import COUNT, Memo, Space
 
 FIRST_SIZE = 256
 MOST_MARKS = 25_000_000
 """Room for the marks of waiting nodes, in numbers of four bytes; later nodes begin anew."""
+LOST = -2.0
+"""How many marks are known of a node for whose marks there was no room."""
 SIZE, USED, SPARE, TURN = range(4)
 """What is counted: how large the heap is, how many nodes were ever used, how many are free, how many were pushed."""
 KEY, AGE, ID, FREE = range(4)
@@ -24,13 +27,13 @@ KEY, AGE, ID, FREE = range(4)
 class Pool(NamedTuple):
     """Nodes and a heap over them. It grows, so whoever has it counts who uses it: no record."""
 
-    rows: Any
+    rows: Floats
     """(node, ...): root, box, branching bounds, and the numbers of the memo."""
-    marks: Any
+    marks: Codes
     """(node, mark): those of the memo; nodes beyond the last row keep none."""
-    heap: Any
+    heap: Floats
     """(place, 4): a bound, the number of its push and its node; and, beside the heap, a node that can be used again."""
-    counts: Any
+    counts: Ints
     """(4)"""
 
 
@@ -64,7 +67,7 @@ def store(pool: Pool, node: int, root: int, space: Space, memo: Memo, known: boo
         for j in range(int(memo.numbers[COUNT])):
             pool.marks[node, j] = memo.marks[j]
     else:
-        row[at - 1] = -1.0
+        row[at - 1] = LOST if known else -1.0
 
 
 @kernel
@@ -103,12 +106,14 @@ def _take_place(pool: Pool) -> int:
 
 
 @kernel
-def _before(heap: Any, a: int, b: int) -> bool:
+def _before(heap: Floats, a: int, b: int) -> bool:
+    """Whether place a of `heap` (place, 4) comes before place b: by its bound, then by the number of its push."""
     return heap[a, KEY] < heap[b, KEY] or (heap[a, KEY] == heap[b, KEY] and heap[a, AGE] < heap[b, AGE])
 
 
 @kernel
-def _swap(heap: Any, a: int, b: int) -> None:
+def _swap(heap: Floats, a: int, b: int) -> None:
+    """Exchange what lies at two places of `heap` (place, 4); free nodes, kept beside it, stay."""
     for k in range(FREE):
         heap[a, k], heap[b, k] = heap[b, k], heap[a, k]
 

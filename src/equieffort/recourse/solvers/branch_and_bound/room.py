@@ -42,13 +42,14 @@ def make_search(
     options: Options,
     clock: Any,
     answers: Answers,
+    planes: int,
 ) -> tuple[Search, Pool, Any]:
     """All that `search_people` works on: room for one node, for those that wait, and for points to ask about."""
     n, (own, memo) = problem.actions.shape[0], tools
     best = Best(np.empty(3), np.empty(1, dtype=np.int64), np.empty(n))
-    space = make_space(problem, people, oracle.need.shape[0])
+    space = make_space(problem, people, planes)
     search = Search(
-        oracle, own, memo, problem, people, options, clock, space, best, np.zeros(5, dtype=np.int64), answers
+        oracle, own, memo, problem, people, options, clock, space, best, np.zeros(6, dtype=np.int64), answers
     )
     width = 1 + 2 * n + 2 * problem.tracks.shape[0] + memo.numbers.shape[0]
     return search, make_pool(width, memo.marks.shape[0]), np.empty((FIRST_ASKED_ROOM, 4 + n))
@@ -64,4 +65,5 @@ def make_space(problem: CompiledProblem, people: CompiledBatch, planes: int) -> 
         Point(np.empty(n), np.empty(n), Cell(np.empty(t), np.empty(t))), Cell(np.empty(t), np.empty(t)),
         np.empty((problem.root_set.shape[0], t)), np.empty(n), make_program(f + k, 2 * n),
         np.empty(max(2 * n, 1), dtype=np.int64), np.empty(max(2 * n, 1)), np.empty(n),
+        np.zeros(2, dtype=np.int64),
     )  # fmt: skip

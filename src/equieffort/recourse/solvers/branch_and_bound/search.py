@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import wait
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,13 +14,10 @@ from equieffort.recourse.solvers.base import FOUND, LIMIT, Proposal
 from equieffort.recourse.solvers.branch_and_bound.compiled_problem import SearchArrays
 from equieffort.recourse.solvers.endings import DONE, proven, termination
 from equieffort.recourse.solvers.interventions import InterventionSet
-from equieffort.recourse.solvers.kernels.threads import pool
 from equieffort.recourse.status import Ending, Termination
 
-BLOCK = 64
-"""Most people a thread takes at once."""
-TICK = 0.02
-"""Seconds between two looks at the clock."""
+if TYPE_CHECKING:
+    from equieffort.foundations.jit import Linked
 
 
 class Oracle(Protocol):
@@ -37,16 +32,25 @@ class Oracle(Protocol):
         """The problem."""
 
     @property
-    def budgets(self) -> tuple[float, float]:
-        """Beyond how many first budgets there is none, and beyond how many little is spent where actions have no
+    def planes(self) -> int:
+        """How many planes there may be above the margins over a box."""
+
+    @property
+    def budgets(self) -> tuple[float, float, int, float]:
+        """How budgets grow from round to round, beyond how many first budgets there is none, after how many nodes the
+        search becomes hasty (0 never), and beyond how many first budgets little is spent where actions have no
         limits."""
 
     @property
     def relative_error(self) -> float | None:
         """What rounding is relative to, where it is what keeps costs from being proven."""
 
-    def search(self) -> Any:
-        """The compiled search."""
+    @property
+    def interpreted(self) -> float:
+        """Seconds about that a person takes where the search is interpreted."""
+
+    def search(self) -> Linked:
+        """The search with this oracle."""
 
     def of_people(self, matrix: Floats) -> tuple[Any, Any]:
         """The oracle and encoded people as arrays."""
@@ -96,10 +100,9 @@ def _run(
 
     Returns the answers and the points that only the model can decide: person, root, cost, bound, change.
     """
-    import numba
-
     from equieffort.recourse.solvers.branch_and_bound.arrays import Options
     from equieffort.recourse.solvers.branch_and_bound.room import make_answers, make_search
+    from equieffort.recourse.solvers.kernels.everybody import solve_everybody
 
     arrays, people = oracle.of_people(matrix)
     n, count, compiled = len(matrix), len(oracle.arrays.problem.numeric), oracle.arrays.compiled
@@ -108,26 +111,14 @@ def _run(
         gap, 2.0**attempt, attempt == 0, 2**62 if nodes is None else int(nodes),
         np.inf if seconds is None else float(seconds), *oracle.budgets,
     )  # fmt: skip
-    clock = np.array([time.monotonic(), 0.0])
-    size = max(1, min(BLOCK, -(-n // (4 * numba.get_num_threads()))))
-    solve, threads = oracle.search(), pool()
+    unlimited = options._replace(seconds=np.inf)
 
-    def part(first: int, last: int) -> Any:
-        room = make_search(arrays, oracle.tools(arrays, people), compiled, people, options, clock, answers)
-        return solve(*room, first, last)
+    def room(clock: Any, is_hurried: bool) -> tuple[Any, ...]:
+        tools, own = oracle.tools(arrays, people), options if is_hurried else unlimited
+        return make_search(arrays, tools, compiled, people, own, clock, answers, oracle.planes)
 
-    jobs = [threads.submit(part, k, min(k + size, n)) for k in range(0, n, size)]
-    try:
-        waiting = set(jobs)
-        while waiting:
-            waiting = wait(waiting, timeout=TICK).not_done
-            clock[0] = time.monotonic()
-    except BaseException:
-        clock[1] = 1.0
-        for job in jobs:
-            job.cancel()
-        raise
-    return answers, np.concatenate([np.empty((0, 4 + count)), *(job.result() for job in jobs)])
+    asked = solve_everybody(oracle.search(), room, n, oracle.interpreted)
+    return answers, np.concatenate([np.empty((0, 4 + count)), *asked])
 
 
 def _ask(oracle: Oracle, matrix: Floats, asked: Floats, proposal: Proposal, answers: Any) -> None:

@@ -3,7 +3,10 @@
 A node is a root, a box for the values that are set and branching bounds on what follows; its bound is the least cost in
 there, whatever the classifier says. The cheapest node is looked at first (Land and Doig, 1960): an *oracle* says that
 it cannot be favourable, finds actions in it, or says where to split it. A budget that grows keeps the first looks
-small; the last has none, so an empty heap is a proof.
+small; the last has none, so an empty heap is a proof. A budget far above the least cost leaves boxes so large that
+little is proven of them, and the first action comes late: where it does not come soon, rounds in *haste* find one. They
+drop what is unlikely, as weighted searches do (Pohl, "Heuristic search viewed as path finding in a graph", 1970), and
+prove nothing; what they find is the budget of the round that does.
 
 An oracle is a class of arrays and four kernels, which take the places of those below when the search is linked:
 `begin_person`, `begin_round`, `add_root` and `examine`.
@@ -15,18 +18,22 @@ from typing import Any
 
 import numpy as np
 
+from equieffort.foundations.arrays import Floats
 from equieffort.foundations.jit import kernel, maker
 from equieffort.recourse.solvers.branch_and_bound.arrays import (
     ASK_THIN,
     ASKED,
+    CALM,
     CLOSED,
     COST,
     DROPPED,
     ENDED,
     FIRST_ASKED,
+    HASTE,
     LEFT,
     LOOKED,
     MOST,
+    PROVING,
     THIN,
     CompiledBatch,
     Person,
@@ -52,22 +59,27 @@ from equieffort.recourse.solvers.branch_and_bound.pool_kernels import (
     store,
     with_room,
 )
-from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES, STOPPED, TIME
+from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES
+from equieffort.recourse.solvers.kernels.clock_kernels import begin_time, late
 from equieffort.recourse.solvers.kernels.simplex import EMPTY
 
 MOST_ASKED = 4096
 EVERY = 32
 """How often the clock is read, in nodes."""
-SLOW, FAST, SLOWLY = 2.0, 8.0, 4
-"""How the budget grows from round to round: so many rounds slowly, then fast."""
+FAST, SLOWLY = 8.0, 4.0
+"""The budget grows slowly, as the oracle wants it, until it is about this power of two of the first; then fast."""
+HASTY_GROWTH, HASTY_NODES = 1.3, 8000
+"""How the budget grows in haste, and how many nodes are spent on that."""
 FAR_NODES = 10_000
 """Where actions have no limits, so many nodes are spent on budgets that are far beyond the first."""
+CUT = -1
+"""A round was ended although it had proven nothing."""
 ROOT, CHILD, NODE = range(3)
 
 
 @kernel
 def begin_person(search: Search, i: int) -> float:
-    """What to look for first, in cost; infinite once an action is known."""
+    """What to look for first, in cost; infinite where that is anything."""
     raise NotImplementedError
 
 
@@ -90,7 +102,7 @@ def examine(search: Search, person: Person, limit: float, bound: float) -> Split
 
 
 @maker
-def search_people(search: Search, pool: Pool, asked: Any, first: int, last: int) -> Any:
+def search_people(search: Search, pool: Pool, asked: Floats, first: int, last: int) -> Floats:
     """Solve people first to last - 1; returns the points that only the model can decide.
 
     `pool` and `asked` are room to begin with. A row of what is returned: person, root, cost, bound, and the change of
@@ -100,21 +112,23 @@ def search_people(search: Search, pool: Pool, asked: Any, first: int, last: int)
     for i in range(first, last):
         _forget(search, i)
         first_budget = begin_person(search, i)
-        began, budget, excluded, turn = search.clock[0], first_budget, 0.0, 0
+        budget, excluded, calmly = first_budget, 0.0, first_budget
         while True:
-            counts[MOST] = options.nodes
-            if budget > options.far * first_budget and _is_endless(search.people, i):
-                counts[MOST] = min(options.nodes, counts[LOOKED] + FAR_NODES)
-            pool, asked = _search_round(search, i, budget, began, pool, asked)
+            _allow_nodes(search, i, budget > options.far * first_budget)
+            pool, asked = _search_round(search, i, budget, pool, asked)
+            if counts[HASTE] == CALM:
+                calmly = budget
+            if counts[HASTE] < PROVING and (counts[ENDED] == CUT or (counts[ENDED] == DONE and counts[HASTE] > CALM)):
+                budget = _hurry(search, budget, max(first_budget, excluded), calmly)
+                continue
             # A point that was found may be dearer than the budget (rounded to a whole number, or a bent cost above its
             # line): between the two nothing was looked at yet.
             if counts[ENDED] != DONE or best.cost[COST] <= budget:
                 break
             if best.cost[LEFT] == np.inf and counts[ASKED] == counts[FIRST_ASKED]:
                 excluded = min(budget, best.cost[DROPPED])
-            larger = budget * (SLOW if turn < SLOWLY else FAST)
-            turn += 1
-            if best.cost[COST] < np.inf or larger >= options.last * first_budget:
+            larger = budget * (options.growth if budget < 2.0**SLOWLY * first_budget else FAST)
+            if best.cost[COST] <= options.growth * larger or larger >= options.last * first_budget:
                 if best.cost[COST] == np.inf and options.far < np.inf and _is_endless(search.people, i):
                     # What costs more than this budget was not looked for.
                     counts[ENDED] = ENDLESS
@@ -122,7 +136,8 @@ def search_people(search: Search, pool: Pool, asked: Any, first: int, last: int)
                 larger = np.inf
             budget = larger
         waiting = pool.heap[0, KEY] if pool.counts[SIZE] > 0 else np.inf
-        _answer(search, i, excluded, min(budget, waiting))
+        is_hasty = CALM < counts[HASTE] < PROVING
+        _answer(search, i, excluded, 0.0 if is_hasty else min(budget, waiting))
     return asked[: counts[ASKED]]
 
 
@@ -134,6 +149,37 @@ def _forget(search: Search, i: int) -> None:
         fact[j] = search.people.x[i, problem.actions[j]]
     best.cost[COST], best.root[0], counts[LOOKED], counts[ENDED] = np.inf, -1, 0, DONE
     counts[FIRST_ASKED] = counts[ASKED]
+    counts[HASTE] = CALM if 0 < 4 * search.options.patience <= search.options.nodes else PROVING
+    begin_time(search.clock)
+
+
+@kernel
+def _allow_nodes(search: Search, i: int, is_far: bool) -> None:
+    """How many nodes the search may have taken when the next round ends."""
+    counts, options = search.counts, search.options
+    counts[MOST] = options.nodes
+    if counts[HASTE] == CALM:
+        counts[MOST] = options.patience
+    elif counts[HASTE] < PROVING:
+        counts[MOST] = min(options.nodes // 2, options.patience + HASTY_NODES)
+    elif is_far and _is_endless(search.people, i):
+        counts[MOST] = min(options.nodes, counts[LOOKED] + FAR_NODES)
+
+
+@kernel
+def _hurry(search: Search, budget: float, least: float, calmly: float) -> float:
+    """The budget after a round that proved nothing: larger until an action is found, then what that costs.
+
+    Without one the search hurries less, from the least budget on, and last goes on where it was calm.
+    """
+    counts, cost = search.counts, search.best.cost[COST]
+    if counts[ENDED] == DONE and cost == np.inf and budget < np.inf:
+        return budget * HASTY_GROWTH if budget < search.options.last * least else np.inf
+    counts[ENDED] = DONE
+    counts[HASTE] = counts[HASTE] + 1 if cost == np.inf else PROVING
+    if cost < np.inf:
+        return cost
+    return least if counts[HASTE] < PROVING else calmly
 
 
 @kernel
@@ -151,7 +197,7 @@ def _answer(search: Search, i: int, excluded: float, open_: float) -> None:
 
 
 @maker
-def _search_round(search: Search, i: int, budget: float, began: float, pool: Pool, asked: Any) -> tuple[Pool, Any]:
+def _search_round(search: Search, i: int, budget: float, pool: Pool, asked: Floats) -> tuple[Pool, Any]:
     """Look at everything that costs less than a budget; returns the pool and the points asked about, as they grow.
 
     One loop makes nodes (roots at first, then the children of the node that waits) and looks at them, so that each of
@@ -167,7 +213,7 @@ def _search_round(search: Search, i: int, budget: float, began: float, pool: Poo
             source, root = root, root + 1
         else:
             if kind == NODE:
-                if _is_over(search, pool, limit, began):
+                if _is_over(search, pool, limit):
                     break
                 waiting, bound = pop(pool)
                 child = np.int64(0)
@@ -218,7 +264,7 @@ def _make(search: Search, person: Person, kind: int, split: Split, child: int, l
         person.price >= limit or not open_root(problem, search.people, person.row, root, space.starts[root], space.box)
     ):
         return False
-    if kind == CHILD and not make_child(problem, person, split, child, space.box):
+    if kind == CHILD and not make_child(problem, person, split, child, space.box, search.memo):
         return False
     return settle_clauses(problem, person, space.box)
 
@@ -241,7 +287,7 @@ def _bound(search: Search, person: Person, kind: int, limit: float, bound: float
 
 
 @kernel
-def _leave(search: Search, person: Person, split: Split, asked: Any) -> None:
+def _leave(search: Search, person: Person, split: Split, asked: Floats) -> None:
     """Leave a node that cannot be split, or put its point on record."""
     counts, point, best = search.counts, search.space.point, search.best
     asks = split.children != THIN and counts[ASKED] - counts[FIRST_ASKED] < MOST_ASKED
@@ -257,20 +303,22 @@ def _leave(search: Search, person: Person, split: Split, asked: Any) -> None:
 
 
 @kernel
-def _is_over(search: Search, pool: Pool, limit: float, began: float) -> bool:
+def _is_over(search: Search, pool: Pool, limit: float) -> bool:
     """Whether a round ends: all is proven, or a limit is reached."""
-    best, counts, options, clock = search.best, search.counts, search.options, search.clock
+    best, counts, options = search.best, search.counts, search.options
     if pool.counts[SIZE] == 0:
         return True
     if pool.heap[0, KEY] >= limit - near(options.gap, best.cost[COST]):
         drop(best, pool.heap[0, KEY])
         return True
-    if counts[LOOKED] >= counts[MOST] and (counts[LOOKED] >= options.nodes or best.cost[COST] == np.inf):
-        counts[ENDED] = NODES if counts[LOOKED] >= options.nodes else ENDLESS
+    is_spent, is_hasty = counts[LOOKED] >= options.nodes, CALM < counts[HASTE] < PROVING
+    if counts[LOOKED] >= counts[MOST] and (is_spent or is_hasty or best.cost[COST] == np.inf):
+        counts[ENDED] = NODES if is_spent else CUT if counts[HASTE] < PROVING else ENDLESS
         return True
-    if counts[LOOKED] % EVERY == 0 and (clock[1] != 0.0 or clock[0] - began > options.seconds):
-        counts[ENDED] = STOPPED if clock[1] != 0.0 else TIME
-        return True
+    if counts[LOOKED] % EVERY == 0:
+        counts[ENDED] = late(search.clock, options.seconds)
+        if counts[ENDED] != DONE:
+            return True
     counts[LOOKED] += 1
     return False
 

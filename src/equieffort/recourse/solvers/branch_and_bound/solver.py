@@ -15,24 +15,20 @@ from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.base import (
     PreparedSolver,
     Proposal,
-    Solver,
-    check_count,
-    check_gap,
-    check_seconds,
 )
-from equieffort.recourse.solvers.branch_and_bound.compiled_problem import together
 from equieffort.recourse.solvers.branch_and_bound.networks.oracle import NetworkOracle
 from equieffort.recourse.solvers.branch_and_bound.search import Oracle, search
 from equieffort.recourse.solvers.branch_and_bound.trees.oracle import TreeOracle
+from equieffort.recourse.solvers.in_parts import part_by_part
 from equieffort.recourse.solvers.infeasibility import ANY, NODES_EACH
-from equieffort.recourse.solvers.interventions import NotLinear
-from equieffort.recourse.solvers.stepping import SteppingSolver
-from equieffort.recourse.status import Refusal, Unfit
+from equieffort.recourse.solvers.interventions import Misfit
+from equieffort.recourse.solvers.stepping import LimitedSolver, SteppingSolver
+from equieffort.recourse.status import Refusal, Takes, Unfit, Why
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 
 @dataclass(frozen=True)
-class BranchAndBound(Solver):
+class BranchAndBound(LimitedSolver):
     """Best-first branch and bound for tree ensembles and ReLU networks with linear structural equations.
 
     Parameters
@@ -40,23 +36,16 @@ class BranchAndBound(Solver):
     gap
         How far above the proven bound a cost may lie, as a share of it, and still be called optimal.
     time_limit
-        Seconds a person may take, or None. Whoever reaches it keeps the best action found and the bound proven so far;
-        which people that is depends on the machine, so for results that repeat exactly let `node_limit` bind first.
+        Seconds of CPU that the thread of a person may take, or None: a busy machine ends nobody's search, unless ten
+        times as many seconds pass on the wall clock. Whoever reaches it keeps the best action found and the bound
+        proven so far; which people that is depends on the machine, so for results that repeat exactly let `node_limit`
+        bind first.
     node_limit
         Nodes of the search a person may take, or None: the same on every machine.
 
     >>> BranchAndBound(time_limit=None).node_limit
     200000
     """
-
-    gap: float = 1e-6
-    time_limit: float | None = 10.0
-    node_limit: int | None = 200_000
-
-    def __post_init__(self) -> None:
-        check_gap(self.gap, "a number, 0 or more", lambda gap: gap >= 0, "Give 0 or a small number such as 1e-6.")
-        check_seconds(self.time_limit, optional=True)
-        check_count("node_limit", self.node_limit, optional=True)
 
     def prepare(self, problem: RecourseProblem) -> PreparedSolver | Refusal:
         """The arrays of a network or a sum of trees with linear equations below actions.
@@ -65,29 +54,21 @@ class BranchAndBound(Solver):
         """
         view = problem.view
         if isinstance(view, BlackBox):
-            return Refusal(Unfit.MODEL, f"The classifier has no trees or layers that could be read: {view.reason}.")
+            return Refusal(Unfit.MODEL, Why.CLOSED, detail=view.reason, takes=Takes.TREES_OR_LAYERS)
         if not isinstance(view, NetworkView | TreeView):
-            return Refusal(Unfit.MODEL, "The classifier is no sum of trees and no network.")
+            return Refusal(Unfit.MODEL, Why.OTHER_MODEL, type(view).__name__, takes=Takes.TREES_OR_LAYERS)
         if not isinstance(problem.cost, LinearCost | PiecewiseCost):
-            return Refusal(Unfit.COST, "The cost is neither linear nor piecewise linear in each change.")
+            return Refusal(Unfit.COST, Why.COST_NOT_PIECEWISE)
         if isinstance(view, NetworkView) and len(view.layers) > 1 and not self.gap > 0:
-            reason = (
-                "gap=0 cannot be proven for a network with hidden layers: its boundary is reached by ever smaller "
-                "boxes, so a cost is certified to a gap above zero."
-            )
-            return Refusal(Unfit.SETTING, reason)
+            # Its boundary is reached by ever smaller boxes.
+            return Refusal(Unfit.SETTING, Why.GAP, argument="gap", value=self.gap)
         try:
             oracle: Oracle = (
                 NetworkOracle.of(problem, view) if isinstance(view, NetworkView) else TreeOracle.of(problem, view)
             )
-        except NotLinear as reason:
-            return Refusal(Unfit.EQUATIONS, f"It is not linear: {reason.reason}.")
+        except Misfit as misfit:
+            return misfit.refusal
         return PreparedSearch(problem.with_known(view), self, oracle)
-
-    def harder(self) -> BranchAndBound:
-        """Ten times the seconds and the nodes."""
-        seconds = None if self.time_limit is None else 10 * self.time_limit
-        return replace(self, time_limit=seconds, node_limit=None if self.node_limit is None else 10 * self.node_limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +84,11 @@ class PreparedSearch(SteppingSolver[BranchAndBound, ReadableView]):
     def attempt(self, people: Floats, attempt: int) -> Proposal:
         """The cheapest action of each person, or what was found and proven within the limits."""
         of = self.limits
-        proposal, size = Proposal.empty(self.problem, len(people)), together(self.problem, people)
-        for first in range(0, len(people), size):
-            rows = slice(first, first + size)
-            part = search(self.oracle, people[rows], attempt, gap=of.gap, nodes=of.node_limit, seconds=of.time_limit)
-            proposal.code[rows], proposal.bound[rows] = part.code, part.bound
-            proposal.put(rows, part)
-            proposal.notes |= {first + row: note for row, note in part.notes.items()}
+
+        def ask(part: Floats) -> Proposal:
+            return search(self.oracle, part, attempt, gap=of.gap, nodes=of.node_limit, seconds=of.time_limit)
+
+        proposal = part_by_part(self.problem, people, ask)
         if isinstance(self.oracle.view, NetworkView):
             proposal.state_vanishing(self.problem, people)
         return proposal

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import NEXT_TO_NOTHING
 from equieffort.recourse.solvers.heuristic.people import SHARES, Candidates, SearchBatch
 
 LIKE = 6
@@ -22,7 +23,9 @@ class Moves:
         facts, spread = people.facts[:, :numbers], self.data.spread
         cost = people.problem.cost
         # What a unit costs on average over the spread of the data; where that is nothing, next to nothing.
-        prices = [np.maximum(cost.parts(facts, facts + sign * spread) / spread, 1e-12 / spread) for sign in (1, -1)]
+        prices = [
+            np.maximum(cost.parts(facts, facts + sign * spread) / spread, NEXT_TO_NOTHING / spread) for sign in (1, -1)
+        ]
         levels = people.problem.dearest_levels(people.matrix)
         self.up, self.down = (np.column_stack([price, levels]) for price in prices)
 

@@ -16,15 +16,17 @@ import pandas as pd
 from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.counterfactuals import is_allowed, keeps_margin, propagate
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.endings import DONE
 from equieffort.recourse.solvers.interventions import followers
 from equieffort.recourse.solvers.rule_table import allowed_levels
+from equieffort.recourse.solvers.shared_time import SharedTime
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 Ints = npt.NDArray[np.intp]
 Words = npt.NDArray[np.uint64]
 
-ROWS = 262_144
-"""Counterfactuals handled at a time, so that memory stays bounded."""
+ROWS = 32_768
+"""Counterfactuals handled at a time, so that memory stays bounded; between two batches the time is looked at."""
 SHARE = 0.01
 """Of what a replay forgives: a search that used it up would leave nothing for rounding."""
 
@@ -105,8 +107,9 @@ class SearchBatch:
     """Encoded people, and all that a search must know of them."""
 
     def __init__(
-        self, problem: RecourseProblem, examples: Examples, matrix: Floats, *, budget: int, random_state: int
-    ) -> None:
+        self, problem: RecourseProblem, examples: Examples, matrix: Floats, *, budget: int, random_state: int,
+        time_limit: float | None = None,
+    ) -> None:  # fmt: skip
         self.problem, self.examples, self.matrix = problem, examples, matrix
         self.budget, self.random_state = budget, random_state
         self.count, self.numbers = len(matrix), len(problem.numeric)
@@ -123,6 +126,7 @@ class SearchBatch:
         self.used = np.zeros(self.count, dtype=np.int64)
         self.seeds = _seeds(matrix, random_state)
         self.ids, self.memory = np.arange(self.count), Memory()
+        self.time = SharedTime(self.count, time_limit)
         self._curves: dict[tuple[int, int], tuple[Floats, Floats]] = {}
 
     def part(self, rows: Ints) -> SearchBatch:
@@ -131,7 +135,12 @@ class SearchBatch:
             self.problem, self.examples, self.matrix[rows], budget=self.budget, random_state=self.random_state
         )
         part.used, part.ids, part.memory = self.used[rows], self.ids[rows], self.memory
+        part.time = self.time
         return part
+
+    def may_ask(self) -> Bools:
+        """Who has questions and time left."""
+        return np.asarray((self.used < self.budget) & (self.time.ended[self.ids] == DONE))
 
     def can_change(self) -> Bools:
         """(person, feature): whether any other value may be set."""
@@ -221,6 +230,7 @@ class SearchBatch:
             self.memory.add(codes[start : start + ROWS][good])
             if good.any():
                 found.append((part[good], self._is_favourable(moved[good])))
+            self.time.charge(np.bincount(self.ids[tried.who[part]], minlength=len(self.time.wall)))
         if not found:
             nothing = np.empty(0, dtype=np.intp)
             return Answers(tried.take(nothing), nothing, np.empty(0), np.empty(0, dtype=bool))
@@ -228,8 +238,8 @@ class SearchBatch:
         return Answers(tried.take(asked), asked, cost[asked], np.concatenate([answer for _, answer in found]))
 
     def _within_budget(self, who: Ints) -> Bools:
-        """Which questions, person by person in their order, each person's budget allows; counts them."""
-        fits = place_in_run(who) < (self.budget - self.used)[who]
+        """Which questions, person by person in their order, each person's budget and time allow; counts them."""
+        fits = (place_in_run(who) < (self.budget - self.used)[who]) & self.may_ask()[who]
         self.used += np.bincount(who[fits], minlength=self.count)
         return np.asarray(fits)
 

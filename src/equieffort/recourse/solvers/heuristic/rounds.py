@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import REPLAYED
 from equieffort.recourse.solvers.heuristic.moves import Moves
 from equieffort.recourse.solvers.heuristic.people import Answers, Candidates, Ints, SearchBatch, place_in_run
 from equieffort.recourse.solvers.heuristic.variations import VARIED, vary
@@ -85,7 +86,7 @@ def _look(people: SearchBatch, moves: Moves) -> list[Best]:
     """First looks until something works; the cheapest on different features are drawn back towards the facts."""
     most, starts = max(people.budget // 3, 1), [Best(people) for _ in range(IMPROVED)]
     for look, reach in enumerate(REACHES):
-        rows = np.flatnonzero(~np.isfinite(starts[0].cost) & (people.used < people.budget))
+        rows = np.flatnonzero(~np.isfinite(starts[0].cost) & people.may_ask())
         if len(rows) == 0:
             break
         part = people if len(rows) == people.count else people.part(rows)
@@ -139,14 +140,14 @@ def _improve(people: SearchBatch, moves: Moves, best: Best, salt: int) -> None:
     scale, idle = np.ones(people.count), np.zeros(people.count, dtype=np.intp)
     patience = max(PATIENCE, people.budget // (VARIED * LAST_SHARE))
     for turn in range(4 * people.budget):
-        rows = np.flatnonzero(np.isfinite(best.cost) & (idle < patience) & (people.used < people.budget))
+        rows = np.flatnonzero(np.isfinite(best.cost) & (idle < patience) & people.may_ask())
         if len(rows) == 0:
             return
         tried = vary(moves, best.of(rows), best.cost[rows], scale[rows], salt + turn)
         before = best.cost.copy()
         best.learn(people.ask(_repaired(people, tried), before[tried.who]))
         with np.errstate(invalid="ignore"):
-            gained = best.cost < before * (1.0 - 1e-6)
+            gained = best.cost < before * (1.0 - REPLAYED)
         scale[rows] = np.where(gained[rows], np.minimum(scale[rows] * 2.0, 1.0), scale[rows] * 0.6)
         idle[rows] = np.where(gained[rows], 0, idle[rows] + 1)
         scale[(idle > 0) & (idle % PATIENCE == 0)] = 1.0

@@ -11,11 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from equieffort.data.frames import Floats, number
+from equieffort.data.frames import Floats
 from equieffort.foundations.arguments import check_number
 from equieffort.models.classifiers import BlackBox, View
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_seconds
+from equieffort.recourse.solvers.endings import DONE, termination
 from equieffort.recourse.solvers.heuristic.people import Examples, SearchBatch
 from equieffort.recourse.solvers.heuristic.rounds import HALVINGS, Best, search
 from equieffort.recourse.solvers.infeasibility import obstacle_of, room_to
@@ -29,6 +30,7 @@ from equieffort.recourse.status import (
     Refusal,
     Termination,
     Unfit,
+    Why,
 )
 
 BLOCK = 512
@@ -52,13 +54,17 @@ class Search(Solver):
         How many counterfactuals of a person the model may be asked about.
     random_state
         Where the random part begins.
+    time_limit
+        Seconds of CPU a person may take, and ten times as many on the wall clock, of people who are asked about
+        together each their share; None is no limit. Looked at between questions to the model.
 
     >>> Search().harder()
-    Search(budget=20000, random_state=0)
+    Search(budget=20000, random_state=0, time_limit=100.0)
     """
 
     budget: int = 2000
     random_state: int = 0
+    time_limit: float | None = 10.0
 
     gap = 0.0
     certifies = False
@@ -66,17 +72,18 @@ class Search(Solver):
     def __post_init__(self) -> None:
         check_count("budget", self.budget)
         check_number("random_state", self.random_state, "a whole number", whole=True, fix="Give 0, for instance.")
+        check_seconds(self.time_limit, optional=True)
 
     def prepare(self, problem: RecourseProblem) -> PreparedSearch | Refusal:
         """What the examples say, unless a margin is asked of a score that is not known."""
         if problem.margin > 0 and isinstance(problem.view, BlackBox):
-            asked = f"A margin of {number(problem.margin)} is asked for"
-            return Refusal(Unfit.MODEL, f"{asked}, but of this classifier only labels are known.")
+            return Refusal(Unfit.MODEL, Why.LABELS_ONLY, value=problem.margin)
         return PreparedSearch(problem, self)
 
     def harder(self) -> Search:
-        """Ten times the budget."""
-        return replace(self, budget=10 * self.budget)
+        """Ten times the budget and the seconds."""
+        seconds = None if self.time_limit is None else 10 * self.time_limit
+        return replace(self, budget=10 * self.budget, time_limit=seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +97,7 @@ class PreparedSearch(SteppingSolver[Search, View | BlackBox]):
 
     def quick(self) -> Search:
         """A few candidates."""
-        return replace(self.limits, budget=min(self.limits.budget, BUDGET_EACH))
+        return replace(self.limits, budget=min(self.limits.budget, BUDGET_EACH), time_limit=None)
 
     def attempt(self, people: Floats, attempt: int) -> Proposal:
         """The cheapest action found for each person; nothing is proven of its cost."""
@@ -99,7 +106,7 @@ class PreparedSearch(SteppingSolver[Search, View | BlackBox]):
         for start in range(0, len(people), size):
             block = SearchBatch(
                 self.problem, self.examples, people[start : start + size], budget=self.limits.budget,
-                random_state=int(self.limits.random_state),
+                random_state=int(self.limits.random_state), time_limit=self.limits.time_limit,
             )  # fmt: skip
             best = search(block, max(HALVINGS - attempt, 3))
             self._write(block, best, proposal, start)
@@ -117,9 +124,16 @@ class PreparedSearch(SteppingSolver[Search, View | BlackBox]):
         proposal.delta[rows] = best.value[:, :numbers] - people.facts[:, :numbers]
         levels = np.where(best.is_set[:, numbers:], best.value[:, numbers:], -1)
         proposal.level[rows] = levels.astype(np.int16)
+        ended = people.time.ended
         for i in np.flatnonzero(~stuck).tolist():
-            proposal.notes[start + i] = Termination(
-                Ending.HEURISTIC, bool(has[i]), argument="budget", limit=self.limits.budget, work=people.used[i]
+            proposal.notes[start + i] = (
+                Termination(
+                    Ending.HEURISTIC, bool(has[i]), argument="budget", limit=self.limits.budget, work=people.used[i]
+                )
+                if ended[i] == DONE
+                else termination(
+                    int(ended[i]), found=bool(has[i]), bound=0.0, nodes=None, seconds=self.limits.time_limit
+                )
             )
 
     def infeasibility(self, people: Floats) -> list[Infeasibility]:

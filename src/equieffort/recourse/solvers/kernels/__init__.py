@@ -1,1 +1,1 @@
-"""Compiled loops that several solvers share: a heap, a simplex method, curves of cost."""
+"""What compiled solvers share: a simplex method, curves of cost, everybody's search on threads, and its clocks."""

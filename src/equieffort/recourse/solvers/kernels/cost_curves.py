@@ -1,7 +1,8 @@
 """What changes cost when prices bend, compiled: curves that are linear between knots and rise away from the fact.
 
 They need be neither convex nor the same for everybody. Over an interval a line through the cost at the end that is
-nearest to the fact, below the curve everywhere, takes the curve's place in a linear program.
+nearest to the fact, below the curve everywhere, takes the curve's place in a linear program; splitting the interval
+brings line and curve together (Falk and Soland, "An algorithm for separable nonconvex programming problems", 1969).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equieffort.foundations.arrays import Floats, Ints
 from equieffort.foundations.jit import kernel, linked
 from equieffort.foundations.records import record
 from equieffort.foundations.tolerances import ALIKE, OUTWARDS
@@ -21,11 +23,11 @@ class Curves(NamedTuple):
     """The costs of people's actions; without bends all of it is empty, and a unit costs the same everywhere."""
 
     bends: bool
-    points: Any
+    points: Floats
     """(knot, 2): a value and its cost, curve after curve, values rising."""
-    places: Any
+    places: Ints
     """(person, action, 3): the first and the last knot of a curve, and the one that is the fact."""
-    tails: Any
+    tails: Floats
     """(action, 2): the price of a unit below the first knot and above the last."""
 
 
@@ -34,8 +36,8 @@ def straight() -> Curves:
     return Curves(False, np.zeros((1, 2)), np.zeros((0, 0, 3), dtype=np.int64), np.zeros((0, 2)))
 
 
-def curves_of(cost: PiecewiseCost, facts: Any) -> Curves:
-    """The curves of people's actions; those with the same fact share theirs."""
+def curves_of(cost: PiecewiseCost, facts: Any, *, from_facts: bool = False) -> Curves:
+    """The curves of people's actions, over values or changes of the fact; those with the same fact share theirs."""
     places = np.zeros((*facts.shape, 3), dtype=np.int64)
     points, size = [np.zeros((1, 2))], 1
     for j in range(facts.shape[1]):
@@ -44,7 +46,7 @@ def curves_of(cost: PiecewiseCost, facts: Any) -> Curves:
         for row, fact in enumerate(own.tolist()):
             values, costs = cost.curve(j, fact)
             rows[row] = size, size + len(values) - 1, size + int(np.searchsorted(values, fact))
-            points.append(np.column_stack([values, costs]))
+            points.append(np.column_stack([values - fact if from_facts else values, costs]))
             size += len(values)
         places[:, j] = rows[which.reshape(-1)]
     # A copy: an array that may not be written would be another type, and compiled anew.

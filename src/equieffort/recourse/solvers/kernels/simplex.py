@@ -14,18 +14,17 @@ rows cannot be met (Neumaier and Shcherbina, "Safe bounds in linear and mixed-in
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from equieffort.foundations.jit import kernel, linked
+from equieffort.foundations.arrays import Codes, Floats
+from equieffort.foundations.jit import kernel
 from equieffort.foundations.records import record
-from equieffort.foundations.tolerances import SUMMED
+from equieffort.foundations.tolerances import PIVOT, SUMMED
 
 SOLVED, EMPTY, UNSURE = 0, 1, 2
 """How a program ended: solved; proven to have no solution; given up, only its bound holds."""
-TINY = 1e-12
-"""Entries below this (columns are scaled to unit prices, rows to unit size) are no pivots."""
 
 
 @record
@@ -35,31 +34,31 @@ class Program(NamedTuple):
     Variables below n are segments, the others rows. Columns are measured in units of their price.
     """
 
-    matrix: Any
+    matrix: Floats
     """(m, n)"""
-    price: Any
+    price: Floats
     """(n) above zero: what columns are measured in."""
-    cost: Any
+    cost: Floats
     """(n) what a unit costs: the price, or 0 for a column that is free."""
-    width: Any
-    low: Any
+    width: Floats
+    low: Floats
     """(m)"""
-    high: Any
-    tolerance: Any
+    high: Floats
+    tolerance: Floats
     """(m) what a row may be violated by."""
-    reduced: Any
+    reduced: Floats
     """(n) the reduced cost of each column."""
-    t: Any
+    t: Floats
     """(n) the solution."""
-    table: Any
+    table: Floats
     """(m, n)"""
-    ends: Any
+    ends: Floats
     """(m + n, 4): low, high, what rounding may add, and for rows what they were divided by."""
-    place: Any
+    place: Codes
     """(m + n): the variable in each row, then in each column."""
-    held: Any
+    held: Floats
     """(n): the value of each variable that is not in the basis."""
-    y: Any
+    y: Floats
     """(m): multipliers of the rows."""
 
 
@@ -81,13 +80,13 @@ def dual_simplex(program: Program, rows: int, columns: int) -> tuple[int, float]
     ends, place, held = program.ends, program.place, program.held
     state = UNSURE
     for _ in range(20 + 4 * (rows + columns)):
-        leave, worst, rises = _leaving(program, rows, columns)
+        leave, rises = _leaving(program, rows, columns)
         if leave < 0:
             state = SOLVED
             break
-        enter, reach = _entering(program, rows, columns, leave, rises)
+        enter = _entering(program, rows, columns, leave, rises)
         if enter < 0:
-            if reach < worst and _is_empty(program, rows, columns, leave):
+            if _is_empty(program, rows, columns, leave):
                 return EMPTY, np.inf
             break
         _pivot(program, rows, columns, leave, enter)
@@ -110,7 +109,7 @@ def _set_up(program: Program, rows: int, columns: int) -> bool:
     """Rows scaled to unit size, in the basis; False where a row without entries cannot hold."""
     table, ends, tolerance = program.table, program.ends, program.tolerance
     for j in range(columns):
-        ends[j, 0], ends[j, 1], ends[j, 2] = 0.0, program.width[j] * program.price[j], TINY
+        ends[j, 0], ends[j, 1], ends[j, 2] = 0.0, program.width[j] * program.price[j], PIVOT
         program.place[rows + j] = j
         program.held[j] = 0.0
         program.reduced[j] = program.cost[j] / program.price[j]
@@ -142,8 +141,8 @@ def _value(program: Program, columns: int, r: int) -> float:
 
 
 @kernel
-def _leaving(program: Program, rows: int, columns: int) -> tuple[int, float, bool]:
-    """The row whose variable is farthest outside its ends, or -1; by how much, and whether it must rise."""
+def _leaving(program: Program, rows: int, columns: int) -> tuple[int, bool]:
+    """The row whose variable is farthest outside its ends, or -1; and whether it must rise."""
     ends, leave, worst, rises = program.ends, -1, 0.0, False
     for r in range(rows):
         value, v = _value(program, columns, r), program.place[r]
@@ -152,26 +151,22 @@ def _leaving(program: Program, rows: int, columns: int) -> tuple[int, float, boo
             leave, worst, rises = r, lack, True
         if over > max(worst, ends[v, 2]):
             leave, worst, rises = r, over, False
-    return leave, worst, rises
+    return leave, rises
 
 
 @kernel
-def _entering(program: Program, rows: int, columns: int, leave: int, rises: bool) -> tuple[int, float]:
-    """The column that takes a row's place at the least cost, or -1; and how far columns too small to turn on reach."""
-    ends, enter, ratio, pivot, reach = program.ends, -1, np.inf, 0.0, 0.0
+def _entering(program: Program, rows: int, columns: int, leave: int, rises: bool) -> int:
+    """The column that takes a row's place at the least cost, or -1."""
+    ends, enter, ratio, pivot = program.ends, -1, np.inf, 0.0
     for j in range(columns):
         a = program.table[leave, j] if rises else -program.table[leave, j]
         v = program.place[rows + j]
-        if a == 0.0 or ends[v, 0] == ends[v, 1] or (a > 0.0) != (program.held[j] == ends[v, 0]):
-            continue
-        if abs(a) < TINY:
-            # Too small to turn on, yet over a long way it might do.
-            reach += abs(a) * (ends[v, 1] - ends[v, 0])
+        if abs(a) < PIVOT or ends[v, 0] == ends[v, 1] or (a > 0.0) != (program.held[j] == ends[v, 0]):
             continue
         here = abs(program.reduced[j] / a)
         if here < ratio or (here == ratio and abs(a) > pivot):
             enter, ratio, pivot = j, here, abs(a)
-    return enter, reach
+    return enter
 
 
 @kernel
@@ -193,7 +188,8 @@ def _pivot(program: Program, rows: int, columns: int, leave: int, enter: int) ->
 
 @kernel
 def _safe_value(program: Program, rows: int, columns: int) -> float:
-    """The dual value of the table's multipliers, over the rows as they were given: a lower bound whatever they are.
+    """The dual value of the table's multipliers, over the rows as they were given: a lower bound whatever they are, and
+    what they prove of it is left in `y`.
 
     cost . t = y . (matrix t) + (cost - y matrix) . t, and each part is bounded by its own ends. In a column without end
     parts that cancel but for rounding are none.
@@ -214,19 +210,24 @@ def _safe_value(program: Program, rows: int, columns: int) -> float:
             value += y * end
             size += abs(y * end)
     for j in range(columns):
-        total, parts = _combined(program, rows, j)
+        total, parts = combined(program, rows, j)
         left, parts = program.cost[j] - total, program.cost[j] + parts
         if program.width[j] == np.inf:
             if left < -SUMMED * parts:
-                return 0.0
+                value = -np.inf
         elif left < SUMMED * parts:
             value += min(left, 0.0) * program.width[j]
             size += parts * program.width[j]
-    return max(value - SUMMED * size, 0.0)
+    if value - SUMMED * size > 0.0:
+        return value - SUMMED * size
+    # Nothing costs less than nothing, which multipliers of zero prove.
+    for r in range(rows):
+        program.y[r] = 0.0
+    return 0.0
 
 
 @kernel
-def _combined(program: Program, rows: int, j: int) -> tuple[float, float]:
+def combined(program: Program, rows: int, j: int) -> tuple[float, float]:
     """A column of the combination of rows by their multipliers, and the size of what is summed."""
     total, parts = 0.0, 0.0
     for r in range(rows):
@@ -245,7 +246,7 @@ def _is_empty(program: Program, rows: int, columns: int, leave: int) -> bool:
         program.y[program.place[leave] - columns] = 1.0 / program.ends[program.place[leave], 3]
     for j in range(columns):
         v = program.place[rows + j]
-        if v >= columns and abs(program.table[leave, j]) >= TINY:
+        if v >= columns and abs(program.table[leave, j]) >= PIVOT:
             program.y[v - columns] = -program.table[leave, j] / program.ends[v, 3]
     # What the combination must be by the rows' ends, and what it can be over the columns' widths.
     low, high, least, most, size = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -258,25 +259,10 @@ def _is_empty(program: Program, rows: int, columns: int, leave: int) -> bool:
             for end in (a, b):
                 size += abs(end) if abs(end) < np.inf else 0.0
     for j in range(columns):
-        total, parts = _combined(program, rows, j)
+        total, parts = combined(program, rows, j)
         if program.width[j] == np.inf and abs(total) <= SUMMED * parts:
             continue
         least += min(total * program.width[j], 0.0)
         most += max(total * program.width[j], 0.0)
         size += parts * program.width[j] if program.width[j] < np.inf else 0.0
     return low - most > SUMMED * size or least - high > SUMMED * size
-
-
-solve_program = linked(dual_simplex, is_large=True)
-
-
-def program(
-    matrix: Any, price: Any, width: Any, low: Any, high: Any, tolerance: Any
-) -> tuple[int, float, np.ndarray[Any, np.dtype[np.float64]]]:
-    """The program of these arrays: (how it ended, lower bound, solution)."""
-    rows, columns = matrix.shape
-    made = make_program(rows, columns)
-    for place, given in zip(made, (matrix, price, price, width, low, high, tolerance), strict=False):
-        place[:] = given
-    ended, value = solve_program(made, rows, columns)
-    return ended, value, made.t

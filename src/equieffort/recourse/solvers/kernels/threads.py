@@ -14,6 +14,11 @@ def pool() -> ThreadPoolExecutor:
     return _kept(os.getpid(), max(1, numba.get_num_threads()))
 
 
+def most_threads(threads: ThreadPoolExecutor) -> int:
+    """How many threads there are."""
+    return threads._max_workers
+
+
 @cache
 def _kept(process: int, threads: int) -> ThreadPoolExecutor:
     # A forked process has none of its parent's threads, and gets its own.

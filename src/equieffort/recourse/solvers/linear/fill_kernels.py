@@ -13,38 +13,41 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equieffort.foundations.arrays import Bools, Floats
 from equieffort.foundations.jit import kernel, linked
 from equieffort.foundations.records import record
-from equieffort.recourse.solvers.kernels.threads import pool
+from equieffort.recourse.solvers.base import FOUND, NONE, TIE
+from equieffort.recourse.solvers.kernels.threads import most_threads, pool
 
-FOUND, TIE, NONE, LIMIT = 1, 2, 3, 4
 MOST_NODES = 20_000
 DEPTH = 400
 BLOCKS = 64
 """Parts of the work: more than threads, so that none waits long for the last."""
 FEW = 2_000
 """So many people are filled sooner than other threads are told of them."""
+INTERPRETED = 2.5e-6
+"""Seconds a feature of a person takes, interpreted; whole numbers take some times as much, and far more at worst."""
 
 
 @record
 class Asked(NamedTuple):
     """What people need, and what they may do: n people, j features."""
 
-    need: Any
+    need: Floats
     """(n)"""
-    slack: Any
+    slack: Floats
     """(n) how far past the need the score is carried."""
-    tolerance: Any
+    tolerance: Floats
     """(n) what rounding may add to a score."""
-    gain: Any
+    gain: Floats
     """(j) the score a unit."""
-    up: Any
+    up: Floats
     """(1 or n, j) the price of a unit."""
-    down: Any
-    low: Any
+    down: Floats
+    low: Floats
     """(n, j) the changes that may be made, zero among them."""
-    high: Any
-    whole: Any
+    high: Floats
+    whole: Bools
     """(j) which features are whole numbers."""
     any_whole: bool
 
@@ -53,9 +56,9 @@ class Asked(NamedTuple):
 class Answers(NamedTuple):
     """A row a person."""
 
-    cost: Any
-    bound: Any
-    delta: Any
+    cost: Floats
+    bound: Floats
+    delta: Floats
     code: Any
 
 
@@ -63,56 +66,53 @@ class Answers(NamedTuple):
 class Room(NamedTuple):
     """Room for one person: features as what a unit upwards gains and costs, and how far it goes."""
 
-    rate: Any
+    rate: Floats
     """(j)"""
-    price: Any
-    limit: Any
-    zero: Any
-    out: Any
+    price: Floats
+    limit: Floats
+    zero: Floats
+    out: Floats
     """(j) the fill that was found."""
-    trial: Any
-    lows: Any
+    trial: Floats
+    lows: Floats
     """(depth, j) the boxes that wait."""
-    highs: Any
+    highs: Floats
 
 
-def fill_batch(
-    need: Any,
-    slack: Any,
-    tolerance: Any,
-    gain: Any,
-    up: Any,
-    down: Any,
-    low: Any,
-    high: Any,
-    whole: Any,
-    any_whole: bool,
-    cost: Any,
-    bound: Any,
-    delta: Any,
-    code: Any,
-) -> None:
+def fill_batch(asked: Asked, answers: Answers) -> None:
     """For each person the cheapest change within [low, high] (which holds zero) whose gain reaches the need.
 
     `bound` is the least cost at the need itself; `cost` that at need + slack. TIE: the need is reached but for
-    rounding. `up` and `down` have one row for everybody or one a person.
+    rounding.
     """
-    given = (need, slack, tolerance, gain, up, down, low, high)
-    numbers = [_plain(array, np.float64) for array in given]
-    asked = Asked(*numbers, *[_plain(whole, np.bool_), bool(any_whole)])
-    answers, people = Answers(cost, bound, delta, code), len(low)
+    any_whole, whole = bool(asked.any_whole), _plain(asked.whole, np.bool_)
+    asked = Asked._make([*(_plain(array, np.float64) for array in asked[:8]), whole, any_whole])
+    people, features = asked.low.shape
 
     def part(first: int, last: int) -> None:
-        fill_people(asked, answers, make_room(low.shape[1], any_whole), first, last)
+        fill_people(asked, answers, make_room(features, any_whole), first, last)
 
-    if people <= (1 if any_whole else FEW):
-        part(0, people)
+    room, each = make_room(features, any_whole), INTERPRETED * (1 + features) * (8 if any_whole else 1)
+    done = sum(1 for _ in fill_people.one_by_one((asked, answers, room), people, each))
+    if done == people:
         return
-    ends = [k * people // BLOCKS for k in range(BLOCKS + 1)]
-    jobs = [pool().submit(part, a, b) for a, b in pairwise(ends) if a < b]
+    if people - done <= (1 if any_whole else FEW):
+        part(done, people)
+        return
+    ends = [done + k * (people - done) // BLOCKS for k in range(BLOCKS + 1)]
+    left = iter([(a, b) for a, b in pairwise(ends) if a < b])
+
+    def parts() -> None:
+        # Threads that take the next part are told of their work once, not once a part.
+        for first, last in left:
+            part(first, last)
+
+    threads = pool()
+    jobs = [threads.submit(parts) for _ in range(min(BLOCKS, people - done, most_threads(threads)))]
     try:
         wait(jobs)
     except BaseException:
+        list(left)
         for job in jobs:
             job.cancel()
         raise
@@ -135,7 +135,7 @@ def make_room(count: int, any_whole: bool) -> Room:
 
 
 @kernel
-def _fill(need: float, room: Room, low: Any, high: Any, out: Any) -> tuple[float, int, float]:
+def _fill(need: float, room: Room, low: Floats, high: Floats, out: Floats) -> tuple[float, int, float]:
     """Fill from `low` towards `high`: (cost, feature filled in part or -1, need left over).
 
     The greedy order for one knapsack row (Dantzig, 1957); all arrays are (features). What is filled no longer lies at
@@ -168,7 +168,7 @@ def _fill(need: float, room: Room, low: Any, high: Any, out: Any) -> tuple[float
 
 
 @kernel
-def _branch(need: float, whole: Any, room: Room) -> tuple[float, bool]:
+def _branch(need: float, whole: Bools, room: Room) -> tuple[float, bool]:
     """Cheapest fill with whole numbers where asked: (cost, proven); cost is infinite if there is none."""
     lows, highs, trial, count = room.lows, room.highs, room.trial, room.rate.shape[0]
     for j in range(count):
@@ -277,7 +277,10 @@ def _fill_whole(asked: Asked, answers: Answers, room: Room, i: int, wanted: floa
 
 @kernel
 def _lower_hull(x: Any, y: Any, keep: Any) -> int:
-    """Positions of the lower convex hull of points with rising x; returns how many."""
+    """Positions of the lower convex hull of points (n) with rising x, left in `keep` (n); returns how many.
+
+    One pass from left to right (Andrew, "Another efficient algorithm for convex hulls in two dimensions", 1979).
+    """
     size = 0
     for i in range(x.shape[0]):
         while size > 1:
@@ -290,4 +293,4 @@ def _lower_hull(x: Any, y: Any, keep: Any) -> int:
     return size
 
 
-fill_people, lower_hull = linked(_fill_people), linked(_lower_hull)
+fill_people, lower_hull = linked(_fill_people, worth=2.0), linked(_lower_hull)

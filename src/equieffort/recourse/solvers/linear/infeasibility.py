@@ -14,14 +14,14 @@ from equieffort.models.classifiers import LinearView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.infeasibility import obstacle_of, room_to
 from equieffort.recourse.solvers.interventions import Row
-from equieffort.recourse.solvers.linear.solver import (
-    LinearBatch,
+from equieffort.recourse.solvers.linear.limits import (
     LinearInterventionSet,
     level_shift,
     make_box,
     program_of,
     row_range,
 )
+from equieffort.recourse.solvers.linear_batch import LinearBatch
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
 
 

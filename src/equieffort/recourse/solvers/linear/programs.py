@@ -11,15 +11,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
+from equieffort.foundations.tolerances import AFFORDED, CLAIMED, SMALLEST, SUMMED, TOLERANCE
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, TIE
 from equieffort.recourse.solvers.cost_segments import Segment
-from equieffort.recourse.solvers.highs import SMALLEST, Answer, Highs, Matrix, Status, program
+from equieffort.recourse.solvers.highs import Answer, Highs, Matrix, ProgramStatus, program
 from equieffort.recourse.solvers.linear.separable import Curve, least_cost
 
-TIE = 2
-"""The code of an action whose best score is the threshold up to rounding: only the model's own label can decide."""
-ROUNDED = 1e-13
-"""An entry that is smaller beside the largest of its row is what rounding left of nothing."""
 SECONDS = 30.0
 """A program that takes longer is given up: its person is unknown, not infeasible."""
 
@@ -106,7 +103,7 @@ class Program:
             movers = row != 0
             if low == high and self.whole[movers].all():
                 terms = row[movers] * delta[movers]
-                if abs(terms.sum() - low) > 1e-13 * (np.abs(terms).sum() + abs(low)):
+                if abs(terms.sum() - low) > SUMMED * (np.abs(terms).sum() + abs(low)):
                     return True
         return False
 
@@ -122,7 +119,7 @@ class Program:
         _, found = self._cheapest(min(need, reach), order=False, price=1.0)
         if found is None:
             return self
-        enough = self._cost(found) * (1 + 1e-6) + 1e-9
+        enough = self._cost(found) * (1 + AFFORDED) + TOLERANCE
         sides = []
         for side in self.sides:
             width, price = side.segments[-1]
@@ -194,13 +191,13 @@ class Program:
             delta = moves[:, useful] @ widths[useful]
             return float(self.gain @ delta), delta if np.isfinite(delta).all() else None
         answer = self._run(np.zeros(len(widths)), 0.0, order=False, most=enough)
-        if answer.status == Status.INFEASIBLE and not stays:
+        if answer.status == ProgramStatus.INFEASIBLE and not stays:
             return -np.inf, None
-        if answer.point is None or answer.status != Status.OPTIMAL:
+        if answer.point is None or answer.status != ProgramStatus.OPTIMAL:
             return np.inf, None
         delta = self._settle(moves @ answer.point[: len(widths)])
         gain = float(self.gain @ delta)
-        return (np.inf if gain >= enough * (1 - 1e-9) else gain), delta
+        return (np.inf if gain >= enough * (1 - CLAIMED) else gain), delta
 
     def _least_cost(self, need: float) -> tuple[float, Floats | None]:
         shorter, enough = self._affordable(need)
@@ -219,7 +216,7 @@ class Program:
         _, found = self._cheapest(need, order=False)
         if found is None:
             return self, np.inf
-        enough = self._cost(found) * (1 + 1e-6) + 1e-9
+        enough = self._cost(found) * (1 + AFFORDED) + TOLERANCE
         sides = []
         for side in self.sides:
             spent = np.cumsum([0.0, *(width * price if price > 0 else 0.0 for width, price in side.segments)])
@@ -231,7 +228,7 @@ class Program:
         """A bound on the cost and a point, with segments in order or not, at their own prices or all at one."""
         moves, _, prices = self._columns()
         answer = self._run(prices if price is None else np.full(len(prices), price), need, order=order)
-        if answer.point is None or answer.status != Status.OPTIMAL:
+        if answer.point is None or answer.status != ProgramStatus.OPTIMAL:
             return 0.0, None
         return answer.bound, self._settle(moves @ answer.point[: len(prices)])
 
@@ -245,7 +242,7 @@ class Program:
             self._made[is_ordered] = self._make(is_ordered, abs(need) if most is None else most)
         highs, size, unit = self._made[is_ordered]
         if highs is None:
-            return Answer(Status.UNKNOWN)
+            return Answer(ProgramStatus.UNKNOWN)
         price, low, lower, upper = np.zeros(len(highs.lower)), highs.low.copy(), highs.lower.copy(), highs.upper.copy()
         price[: len(prices)], price[-1] = prices, 0.0 if most is None else -1.0
         low[-2], low[-1] = (need / size, -np.inf) if most is None else (-np.inf, 0.0)
@@ -283,7 +280,8 @@ class Program:
         upper = np.concatenate([widths, np.ones(extra), np.full(len(wholes), np.inf), [0.0]])
         whole = np.repeat([False, True, False], [count, extra + len(wholes), 1])
         entries = np.abs(block)
-        block[entries < np.minimum(SMALLEST, ROUNDED * entries.max(axis=1, keepdims=True))] = 0.0
+        # Beside the largest of its row such an entry is what rounding left of nothing.
+        block[entries < np.minimum(SMALLEST, SUMMED * entries.max(axis=1, keepdims=True))] = 0.0
         matrix = Matrix.of(block)
         if matrix.loses(upper - lower):
             return None, size, unit

@@ -1,4 +1,5 @@
-"""Least cost of one linear constraint when costs are curves: branch and bound on convex envelopes.
+"""Least cost of one linear constraint when costs are curves: branch and bound on convex envelopes (Falk and Soland,
+"An algorithm for separable nonconvex programming problems", 1969).
 
 Each feature has a rising piecewise linear cost curve that need not be convex. Replaced by the largest convex curve
 below them, costs can be filled in the order of gain a price, which bounds the optimum from below; where the envelope
@@ -14,10 +15,9 @@ from itertools import count
 import numpy as np
 
 from equieffort.data.frames import Floats
+from equieffort.foundations.tolerances import ALIKE
 
 MOST_NODES = 20_000
-CLOSE = 1e-12
-"""Relative difference below which two costs count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def _hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     from equieffort.recourse.solvers.linear.fill_kernels import lower_hull
 
     keep = np.empty(len(x), dtype=np.int64)
-    size = lower_hull(x, y, keep)
+    size = lower_hull(x, y, keep, work=2e-6 * len(x))
     return x[keep[:size]], y[keep[:size]]
 
 
@@ -74,7 +74,7 @@ def least_cost(curves: list[Curve], need: float, cutoff: float = np.inf) -> tupl
     heap = [(value, next(ticket), root, point)]
     while heap:
         value, turn, node, point = heapq.heappop(heap)
-        if np.isfinite(best) and value >= best - CLOSE * abs(best):
+        if np.isfinite(best) and value >= best - ALIKE * abs(best):
             return min(value, best), found, True
         if turn > MOST_NODES:
             return value, found, False
@@ -117,7 +117,7 @@ def _split(curves: list[Curve], node: _Node, point: Floats) -> list[_Node] | Non
     widest, worst = -1, 0.0
     for k, (curve, (x, y), t) in enumerate(zip(curves, node.hulls, point.tolist(), strict=True)):
         gap = curve.at(t) - float(np.interp(t, x, y))
-        if gap > worst + CLOSE * (1e-300 + abs(y[-1])):
+        if gap > worst + ALIKE * (1e-300 + abs(y[-1])):
             widest, worst = k, gap
     if widest >= 0:
         cut = _cut(curves[widest], node.low[widest], node.high[widest], float(point[widest]))

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, LIMIT, NONE, Batch, Proposal
-from equieffort.recourse.solvers.linear.programs import TIE
+from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, LIMIT, NONE, TIE, Batch, Proposal
 from equieffort.recourse.status import Ending, Termination
 
 Ask = Callable[[Floats, int], Proposal]

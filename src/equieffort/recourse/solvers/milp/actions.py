@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import MOVED
 from equieffort.recourse.counterfactuals import action_costs, is_allowed, keeps_margin, propagate
 from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.milp.model import Model
 from equieffort.world.scm import Linear
-
-EXACT = 1e-11
-"""Rounding of a change, relative to the changes it is summed from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +88,13 @@ def _keeps(problem: RecourseProblem, facts: Floats, picked: Bools, values: Float
                 else:
                     change[k] += weights[position] * change[p]
                     size[k] += abs(weights[position]) * size[p]
-        elif causes and mechanism is None and any(abs(change[p]) > EXACT * size[p] for p in causes):
+        elif causes and mechanism is None and any(abs(change[p]) > MOVED * size[p] for p in causes):
             return False
     for k in problem.ranged:
         if size[k] > 0:
             low, high = (float(end[0]) - facts[0, k] for end in problem.plausible(facts, k))
             ends = [abs(end) for end in (low, high) if np.isfinite(end)]
-            tolerance = EXACT * (size[k] + (max(ends, default=0.0) + abs(facts[0, k]) * 1e-4 if low < high else 0.0))
+            tolerance = MOVED * (size[k] + (max(ends, default=0.0) + abs(facts[0, k]) * 1e-4 if low < high else 0.0))
             if not low - tolerance <= change[k] <= high + tolerance:
                 return False
     return True

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from equieffort.data.frames import Floats
+from equieffort.foundations.tolerances import AFFORDED, TOLERANCE
 from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.cost_segments import Segment, segments
 from equieffort.recourse.solvers.milp.program import NOTHING, Form, Program
@@ -101,14 +102,14 @@ class Model:
         return True
 
 
-def why_not_linear(problem: RecourseProblem) -> str:
-    """Which equation below an action is no weighted sum, as a sentence; empty if all are."""
+def first_bent(problem: RecourseProblem) -> str:
+    """The first node below an action whose equation is no weighted sum; empty if all are."""
     scm = problem.scm
     acting = [problem.names[k] for k in problem.acts if problem.names[k] in scm.graph.nodes]
     for node in scm.graph.descendants(*acting):
         mechanism = scm.mechanisms_[node]
         if mechanism is not None and not isinstance(mechanism, Linear):
-            return f"It is not linear: the equation of {node!r} is not linear, and an action can move it."
+            return node
     return ""
 
 
@@ -154,7 +155,7 @@ def _add_columns(model: Model, budget: float, hold: bool) -> None:
     model.changes = [NOTHING] * len(problem.names)
     model.amounts = [NOTHING] * len(problem.numeric)
     for k, name in enumerate(problem.names):
-        follows = _follows(model, k, name) if name in nodes and scm.graph.parents(name) else NOTHING
+        follows = _follows(model, name) if name in nodes and scm.graph.parents(name) else NOTHING
         if k in problem.numeric:
             j = problem.numeric.index(k)
             model.changes[k] = _add_amount(model, j, follows if not hold else NOTHING, budget)
@@ -162,7 +163,7 @@ def _add_columns(model: Model, budget: float, hold: bool) -> None:
             model.changes[k] = follows
 
 
-def _follows(model: Model, k: int, node: str) -> Form:
+def _follows(model: Model, node: str) -> Form:
     """How a node follows its causes."""
     problem, scm = model.problem, model.problem.scm
     mechanism = scm.mechanisms_[node]
@@ -241,7 +242,7 @@ def _affordable(pieces: list[Segment], budget: float, whole: bool) -> tuple[list
         if total > budget:
             return found, True
         # A little more than it pays for, so that rounding cannot exclude what it does.
-        paid = (budget - total) / price * (1 + 1e-6) + (1.0 if whole else 0.0) if price > 0 else np.inf
+        paid = (budget - total) / price * (1 + AFFORDED) + (1.0 if whole else 0.0) if price > 0 else np.inf
         if paid < width:
             return [*found, (paid, price)], True
         found.append((width, price))
@@ -256,7 +257,7 @@ def _add_pieces(model: Model, pieces: list[Segment], whole: bool, name: str) -> 
         return NOTHING, 0.0
     if len(pieces) == 1:
         width, price = pieces[0]
-        width = np.floor(width + 1e-9) if whole and np.isfinite(width) else width
+        width = np.floor(width + TOLERANCE) if whole and np.isfinite(width) else width
         return Form({program.variable(0.0, width, price=price, whole=whole): 1.0}), width
     variables = [program.variable(0.0, width, price=price) for width, price in pieces]
     total = Form(dict.fromkeys(variables, 1.0))
@@ -268,7 +269,7 @@ def _add_pieces(model: Model, pieces: list[Segment], whole: bool, name: str) -> 
                 program.row(Form({variables[second]: 1.0, full: -pieces[second][0]}), high=0.0)
     width = float(sum(width for width, _ in pieces))
     if whole:
-        count = program.variable(0.0, np.floor(width + 1e-9) if np.isfinite(width) else width, whole=True)
+        count = program.variable(0.0, np.floor(width + TOLERANCE) if np.isfinite(width) else width, whole=True)
         program.row(total.plus(Form({count: -1.0})), 0.0, 0.0)
     return total, width
 

@@ -9,14 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Floats
+from equieffort.foundations.tolerances import PROGRAM_STEP, TIED, WIDER
 from equieffort.models.classifiers import LinearView, NetworkView
 from equieffort.recourse.solvers.milp.model import Model
 from equieffort.recourse.solvers.milp.program import NOTHING, Form, Program, Unbounded
-
-SURE = 1e-12
-"""Rounding of a score, relative to the numbers summed into it."""
-STEP = 1e-11
-"""A step over the boundary, relative to the numbers summed into the score."""
 
 
 def add_linear(model: Model, view: LinearView) -> None:
@@ -29,7 +25,7 @@ def add_linear(model: Model, view: LinearView) -> None:
     # A score summed from zeros has no size of its own: a unit of the weightiest feature gives one.
     size = float(view.magnitude(model.facts)[0]) or float(np.abs(view.weights).max(initial=0.0))
     # A model in single precision may turn a little before the boundary, or only a little beyond it.
-    loose, step = max(SURE, view.single), max(STEP, view.single)
+    loose, step = max(TIED, view.single), max(PROGRAM_STEP, view.single)
     add_goals(model, view.goals.sets, [total], np.array([loose * size]), np.array([step * size]))
 
 
@@ -56,13 +52,13 @@ def add_network(model: Model, view: NetworkView) -> None:
                 total = total.plus(inputs[n], float(weights[n]))
             forms.append(total)
     near = view.rounding_error(model.facts)[0] / view.relative_error if view.relative_error > 0 else np.ones(len(forms))
-    add_goals(model, view.goals.sets, forms, view.relative_error * _largest(model, view), STEP * near)
+    add_goals(model, view.goals.sets, forms, view.relative_error * _largest(model, view), PROGRAM_STEP * near)
 
 
 def _rectified(program: Program, form: Form) -> Form:
     """max(form, 0)."""
     low, high = program.range(form)
-    pad = 1e-9 * (abs(low) + abs(high)) if np.isfinite(low) and np.isfinite(high) else 0.0
+    pad = WIDER * (abs(low) + abs(high)) if np.isfinite(low) and np.isfinite(high) else 0.0
     low, high = low - pad, high + pad
     if high <= 0:
         return NOTHING

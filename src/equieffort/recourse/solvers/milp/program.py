@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import CANCELLED, CLAIMED, FEASIBLE, HIGHS
 from equieffort.recourse.solvers import highs
-from equieffort.recourse.solvers.highs import Answer, Matrix, Status
-
-NOISE = 1e-14
-"""A sum that is smaller than this, relative to its parts, is rounding."""
+from equieffort.recourse.solvers.highs import Answer, Matrix, ProgramStatus
 
 
 class Unbounded(Exception):
@@ -38,7 +36,7 @@ class Form:
         for variable, weight in other.weights.items():
             before, added = weights.pop(variable, 0.0), factor * weight
             # Paths that cancel but for rounding leave nothing.
-            if abs(before + added) > NOISE * (abs(before) + abs(added)):
+            if abs(before + added) > CANCELLED * (abs(before) + abs(added)):
                 weights[variable] = before + added
         return Form(weights, self.constant + factor * other.constant)
 
@@ -199,19 +197,19 @@ class Program:
         left to second opinions.
         """
         if any(not row.weights for row in self.rows):
-            return Answer(Status.INFEASIBLE, np.inf)
+            return Answer(ProgramStatus.INFEASIBLE, np.inf)
         units, whole = self.units(), np.array(self.whole)
         rows = _Scaled.of(self.rows, units)
         low, high = rows.ends(step)
         lower, upper = np.array(self.lower) / units, np.array(self.upper) / units
         if rows.matrix.loses(upper - lower):
-            return Answer(Status.UNKNOWN, 0.0)
+            return Answer(ProgramStatus.UNKNOWN, 0.0)
         upper = np.where(whole, upper, upper + slack)
         price = np.array(self.price) * units
         program = highs.program(price, rows.matrix, low - slack, high + slack, lower, upper, whole)
         answer = program.solve(seconds, presolve=presolve)
         size = float(price.max(initial=0.0)) or 1.0
-        bound = max(answer.bound * (1 - 1e-9) - 1e-10 * size, 0.0)
+        bound = max(answer.bound * (1 - CLAIMED) - HIGHS * size, 0.0)
         point = None if answer.point is None else answer.point * units
         if point is not None:
             point[whole] = np.rint(point[whole])
@@ -288,14 +286,14 @@ class _Rest:
         fixed = ~self.is_free
         done = np.bincount(self.rows.at[fixed], value[fixed] * point[index[fixed]], len(self.active))
         low, high = (end - done for end in self.rows.ends(step))
-        if ((low[~self.active] > 1e-7) | (high[~self.active] < -1e-7)).any():
+        if ((low[~self.active] > FEASIBLE) | (high[~self.active] < -FEASIBLE)).any():
             return None
         settled, result = float(self.price @ point), point.copy()
         if len(self.left) == 0:
             return settled, result
         self.highs.set_rows(low[self.active], high[self.active])
         answer = self.highs.solve()
-        if answer.status != Status.OPTIMAL or answer.point is None:
+        if answer.status != ProgramStatus.OPTIMAL or answer.point is None:
             return None
         result[self.left] = answer.point * self.units
         return settled + answer.cost, result

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats
+from equieffort.foundations.tolerances import CLAIMED, LOOSENED, REPLAYED, TOLERANCE, is_closed
 from equieffort.models.classifiers import LinearView, NetworkView, TreeView
 from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.endings import proven
-from equieffort.recourse.solvers.highs import Status
+from equieffort.recourse.solvers.highs import ProgramStatus
 from equieffort.recourse.solvers.milp.actions import Action, act, flips
 from equieffort.recourse.solvers.milp.model import Model, person_model
 from equieffort.recourse.solvers.milp.networks import add_linear, add_network
@@ -27,8 +28,6 @@ STEPS = (1.0, 30.0, 1000.0, 0.0)
 
 A step is more than what polishing forgives, so that nothing is reached by tolerances alone.
 """
-SLACK = 1e-6
-"""How far every row is moved out, in scaled units, before an empty program is believed."""
 MOST_CELLS = 30
 """Cells that are tried and excluded one by one before a person is given up."""
 ROUNDS = 8
@@ -119,17 +118,19 @@ class Search:
 
     def _ended(self, kind: Ending) -> Termination:
         """Why nothing better is known; what is known is filled in at the end."""
-        if kind == Ending.TIME:
+        if kind == Ending.WALL_TIME:
             return Termination(kind, argument="time_limit", limit=self.seconds)
         return Termination(kind)
 
     def _closed(self, bound: float) -> bool:
-        return self.best is not None and self.best.cost - bound <= max(self.gap, 1e-9) * self.best.cost
+        return self.best is not None and bool(is_closed(self.best.cost, bound, self.gap))
 
     def _denies(self, least: float, budget: float) -> bool:
         """Whether a bound contradicts an action that the program has among its points."""
         best = self.best
-        return best is not None and best.cost <= budget and least > best.cost * (1 + max(self.gap, 1e-6)) + 1e-9
+        return (
+            best is not None and best.cost <= budget and least > best.cost * (1 + max(self.gap, REPLAYED)) + TOLERANCE
+        )
 
     def _first_budget(self) -> float:
         """A linear score needs few bounds while nothing is left to follow: what that costs is a budget.
@@ -146,7 +147,7 @@ class Search:
                 self._try(model, answer.point)
             if self.best is not None:
                 return self.best.cost
-            if not hold and answer.status == Status.INFEASIBLE and self._confirm(model) == np.inf:
+            if not hold and answer.status == ProgramStatus.INFEASIBLE and self._confirm(model) == np.inf:
                 return -np.inf
             self.note = None
         return np.inf
@@ -160,7 +161,7 @@ class Search:
             view = problem.view
             for j, k in enumerate(problem.numeric):
                 own = np.abs(view.threshold[(view.feature == k) & (view.subset < 0)] - facts[0, j])
-                reach[0, j] = max(own.max(initial=0.0), 1e-9) if len(own) else reach[0, j]
+                reach[0, j] = max(own.max(initial=0.0), TOLERANCE) if len(own) else reach[0, j]
         up, down = problem.cost.parts(facts, facts + reach), problem.cost.parts(facts, facts - reach)
         return float(np.maximum(up, down).sum() + problem.dearest_levels(self.facts).sum()) or 1.0
 
@@ -171,7 +172,7 @@ class Search:
         except Unbounded:
             return 0.0
         answer = model.program.run(self.left)
-        if answer.status == Status.INFEASIBLE:
+        if answer.status == ProgramStatus.INFEASIBLE:
             bound = self._confirm(model)
             self.note = None
             return bound
@@ -199,20 +200,20 @@ class Search:
         program, excluded = model.program, np.inf
         for _ in range(MOST_CELLS):
             answer = program.run(self.left)
-            if answer.status not in (Status.OPTIMAL, Status.TIME, Status.INFEASIBLE):
+            if answer.status not in (ProgramStatus.OPTIMAL, ProgramStatus.TIME, ProgramStatus.INFEASIBLE):
                 answer = program.run(self.left, presolve=True)
-            if answer.status == Status.INFEASIBLE:
+            if answer.status == ProgramStatus.INFEASIBLE:
                 bound = min(self._confirm(model), excluded)
                 if excluded < np.inf and not self._closed(bound):
                     self.note = self.note or self._ended(Ending.PRECISION)
                 return bound
             bound = min(answer.bound, excluded)
             if answer.point is None:
-                self.note = self._ended(Ending.TIME if answer.status == Status.TIME else Ending.GAVE_UP)
+                self.note = self._ended(Ending.WALL_TIME if answer.status == ProgramStatus.TIME else Ending.GAVE_UP)
                 return bound
             refused = self._try(model, answer.point)
-            if answer.status == Status.TIME:
-                self.note = self._ended(Ending.TIME)
+            if answer.status == ProgramStatus.TIME:
+                self.note = self._ended(Ending.WALL_TIME)
                 return bound
             if self._closed(bound):
                 return self._agreed(model, bound)
@@ -226,7 +227,7 @@ class Search:
                 self._surer(model)
                 return bound
             closed = program.polish(answer.point, -1.0)
-            excluded = min(excluded, answer.bound if closed is None else max(closed[0] * (1 - 1e-9), answer.bound))
+            excluded = min(excluded, answer.bound if closed is None else max(closed[0] * (1 - CLAIMED), answer.bound))
             program.exclude(switches, answer.point)
         self._surer(model)
         self.note = Termination(Ending.WORK, work=MOST_CELLS)
@@ -255,22 +256,22 @@ class Search:
         if cheaper <= 0:
             return bound
         again = model.program.run(self.left, presolve=True)
-        if again.status == Status.INFEASIBLE or again.bound >= cheaper:
+        if again.status == ProgramStatus.INFEASIBLE or again.bound >= cheaper:
             return bound
         if again.point is not None:
             self._try(model, again.point)
-        if again.status == Status.TIME:
-            self.note = self._ended(Ending.TIME)
+        if again.status == ProgramStatus.TIME:
+            self.note = self._ended(Ending.WALL_TIME)
             return min(bound, again.bound)
         self.note = self._ended(Ending.DISAGREEMENT)
         return 0.0
 
     def _confirm(self, model: Model) -> float:
         """An empty program is believed when it stays empty with every row moved out a little, solved another way."""
-        again = model.program.run(self.left, slack=SLACK, presolve=True)
-        if again.status == Status.INFEASIBLE:
+        again = model.program.run(self.left, slack=LOOSENED, presolve=True)
+        if again.status == ProgramStatus.INFEASIBLE:
             return np.inf
-        self.note = self._ended(Ending.TIME if again.status == Status.TIME else Ending.TOLERANCE)
+        self.note = self._ended(Ending.WALL_TIME if again.status == ProgramStatus.TIME else Ending.TOLERANCE)
         return again.bound
 
     def _surer(self, model: Model) -> None:

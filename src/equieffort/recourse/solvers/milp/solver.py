@@ -11,11 +11,12 @@ from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_gap, check_seconds
 from equieffort.recourse.solvers.infeasibility import ANY, MOST_ALONE
-from equieffort.recourse.solvers.milp.model import why_not_linear
+from equieffort.recourse.solvers.interventions import Misfit
+from equieffort.recourse.solvers.milp.model import first_bent
 from equieffort.recourse.solvers.milp.search import Result, Search
 from equieffort.recourse.solvers.rule_table import RuleTable
 from equieffort.recourse.solvers.stepping import SteppingSolver
-from equieffort.recourse.status import Refusal, Unfit
+from equieffort.recourse.status import Refusal, Takes, Unfit, Why
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 SECONDS_EACH = 5.0
@@ -42,7 +43,8 @@ class Milp(Solver):
     gap
         How far above the proven bound a cost may lie and still be called optimal.
     time_limit
-        Seconds a person may take. Whoever reaches it keeps the best action found and the bound proven so far.
+        Seconds on the wall clock that a person may take. Whoever reaches it keeps the best action found and the bound
+        proven so far.
 
     >>> Milp(time_limit=5.0).harder()
     Milp(gap=1e-06, time_limit=50.0)
@@ -60,15 +62,15 @@ class Milp(Solver):
         """The problem, if score, equations and cost can be written as a program."""
         view = problem.view
         if isinstance(view, BlackBox):
-            return Refusal(Unfit.MODEL, f"The classifier cannot be written as a program: {view.reason}.")
+            return Refusal(Unfit.MODEL, Why.CLOSED, detail=view.reason, takes=Takes.PROGRAM)
         if not isinstance(view, ReadableView):
-            return Refusal(Unfit.MODEL, "The classifier is no linear score, sum of trees or ReLU network.")
+            return Refusal(Unfit.MODEL, Why.OTHER_MODEL, type(view).__name__, takes=Takes.PROGRAM)
         if not view.is_finite():
-            return Refusal(Unfit.MODEL, "The classifier's numbers are not all finite.")
+            return Refusal(Unfit.MODEL, Why.NOT_FINITE)
         if not isinstance(problem.cost, LinearCost | PiecewiseCost):
-            return Refusal(Unfit.COST, "The cost is not piecewise linear.")
-        if reason := why_not_linear(problem):
-            return Refusal(Unfit.EQUATIONS, reason)
+            return Refusal(Unfit.COST, Why.COST_NOT_PIECEWISE)
+        if node := first_bent(problem):
+            return Misfit.bent(node).refusal
         return PreparedPrograms(problem.with_known(view), self, RuleTable.of(problem))
 
     def harder(self) -> Milp:

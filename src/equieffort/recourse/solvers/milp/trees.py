@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Floats
+from equieffort.foundations.tolerances import ASIDE, BESIDE, TIED
 from equieffort.models.classifiers import TreeView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.milp.model import Model, Reach
-from equieffort.recourse.solvers.milp.networks import SURE, add_goals
+from equieffort.recourse.solvers.milp.networks import add_goals
 from equieffort.recourse.solvers.milp.program import NOTHING, Form
 from equieffort.recourse.solvers.rule_table import RuleTable
-
-ASIDE = 1e-9
-"""How far from a threshold a value that follows must lie to be tried, relative to its size."""
 
 
 def add_trees(model: Model, view: TreeView) -> None:
@@ -30,7 +28,7 @@ def useful_reach(problem: RecourseProblem, rules: RuleTable, view: TreeView, fac
         if k in rules.columns or (name in graph.nodes and graph.descendants(name)):
             continue
         at = view.threshold[(view.feature == k) & (view.subset < 0)]
-        aside = 1e-6 * (1.0 + np.abs(at)) + float(problem.is_integer[j])
+        aside = BESIDE * (1.0 + np.abs(at)) + float(problem.is_integer[j])
         fact = float(facts[0, k])
         found[j] = (float((fact - at + aside).max(initial=0.0)), float((at + aside - fact).max(initial=0.0)))
     return found
@@ -64,7 +62,7 @@ class _Trees:
                 added = {variable: float(view.values[leaf, m]) for leaf, variable in found.items()}
                 margins[m] = form.plus(Form(added))
         if usable is None:
-            loose = view.error + SURE * size
+            loose = view.error + TIED * size
             add_goals(self.model, view.goals.sets, margins, loose, np.zeros(len(margins)))
 
     def _usable(self) -> set[int] | None:

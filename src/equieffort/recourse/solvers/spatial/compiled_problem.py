@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import TOLERANCE
+from equieffort.foundations.tolerances import NEXT_TO_NOTHING, TOLERANCE
 from equieffort.models.classifiers import TreeView
 from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.cost_segments import paid_by, segments
-from equieffort.recourse.solvers.interventions import MOST_INTERVENTION_SETS, count_sets, followers
+from equieffort.recourse.solvers.interventions import MOST_INTERVENTION_SETS, Misfit, count_sets, followers
 from equieffort.recourse.solvers.rule_table import AtomEnds, RuleTable
+from equieffort.recourse.status import Refusal, Unfit, Why
 from equieffort.world.cost import LinearCost, PiecewiseCost
 from equieffort.world.scm.equations import Additive, Discrete
 from equieffort.world.scm.mechanisms import LinearEquation
@@ -79,10 +80,6 @@ class Root:
     levels: tuple[int, ...]
 
 
-class Refused(Exception):
-    """Why the problem cannot be enclosed."""
-
-
 @dataclass(frozen=True, eq=False)
 class CompiledProblem:
     """What is the same for everybody."""
@@ -106,15 +103,12 @@ class CompiledProblem:
 
 
 def compile_problem(problem: RecourseProblem[ReadableView]) -> CompiledProblem:
-    """What is the same for everybody; raises `Refused` if it cannot be enclosed."""
+    """What is the same for everybody; raises `Misfit` if it cannot be enclosed."""
     follows, numbers = followers(problem), len(problem.numeric)
     levels = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
     total = count_sets(problem)
     if total > MOST_INTERVENTION_SETS:
-        raise Refused(
-            f"there are {total:,} ways to combine interventions on {len(problem.acts)} actionable features, and at "
-            f"most {MOST_INTERVENTION_SETS:,} are tried"
-        )
+        raise Misfit.many_ways(total, problem)
     rules = RuleTable.of(problem)
     needed = _needed(problem, used_columns(problem, rules))
     intervention_sets: list[InterventionSet] = []
@@ -184,7 +178,7 @@ def _intervention_set(
             bent[list(sources[k])] = True
         if k in needed:
             if not equation.is_bounded:
-                raise Refused(f"the equation of {node!r} cannot be enclosed: {equation.why_unbounded}")
+                raise Misfit(Refusal(Unfit.EQUATIONS, Why.NOT_ENCLOSED, node, equation.why_unbounded))
             steps.append(Step(k, parents, equation))
     if any(k not in moved for k, pick in zip(problem.numeric, picks, strict=False) if not pick):
         return None
@@ -231,7 +225,9 @@ class SpatialBatch:
             up, down = (np.broadcast_to(price, facts.shape).copy() for price in problem.cost.prices(facts))
         else:
             assert isinstance(problem.cost, PiecewiseCost)
-            down, up = (np.broadcast_to(np.maximum(problem.cost.tails[:, s], 1e-12), facts.shape) for s in (0, 1))
+            down, up = (
+                np.broadcast_to(np.maximum(problem.cost.tails[:, s], NEXT_TO_NOTHING), facts.shape) for s in (0, 1)
+            )
         least, most = np.empty_like(matrix), np.empty_like(matrix)
         for k in range(matrix.shape[1]):
             start, end = problem.plausible(matrix, k)

@@ -2,7 +2,7 @@
 
 A plane over the box is slope . z + offset. Rows collect what any favourable point of the box must satisfy, each as
 slope . z + offset >= 0: from them come proofs that a box holds nothing, smaller boxes, and bounds on the cost. All
-rounding goes outwards.
+rounding goes outwards, as in interval arithmetic (Moore, "Interval analysis", 1966).
 """
 
 from __future__ import annotations

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.foundations.tolerances import ALIKE
+from equieffort.foundations.tolerances import ALIKE, THIN
 from equieffort.models.classifiers import TreeView
 from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES
 from equieffort.recourse.solvers.rule_table import allowed_levels
+from equieffort.recourse.solvers.shared_time import SharedTime
 from equieffort.recourse.solvers.spatial.boxes import Look, Open
 from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch, whole_ends
 from equieffort.recourse.solvers.spatial.enclosures import Boxes, BoxRow
@@ -26,14 +27,14 @@ TOGETHER = 16
 """Boxes of a person looked at in one step."""
 FIRST_BUDGET, LAST_BUDGET = 1.0, 2.0**30
 """Costs tried, growing, where limits do not say how far actions may go; the last one at the highest price."""
-THIN = 1e-12
-"""A box narrower than this, relative to its values, is too thin for floating point to decide."""
 
 
 class Search:
     """The open boxes and the best points of people solved together."""
 
-    def __init__(self, people: SpatialBatch, gap: float, node_limit: int, attempt: int) -> None:
+    def __init__(
+        self, people: SpatialBatch, gap: float, node_limit: int, attempt: int, seconds: float | None = None
+    ) -> None:
         problem, n = people.problem, len(people.matrix)
         self.people, self.node_limit, self.attempt = people, node_limit, attempt
         # The rest of the gap is for preferring sound points to fragile ones, and for rounding.
@@ -50,6 +51,8 @@ class Search:
         """The least bound of what was put aside: by the gap, or as too thin."""
         self.ended = np.full(n, DONE, dtype=np.int8)
         self.boxes = np.zeros(n, dtype=np.int64)
+        self.time = SharedTime(n, seconds)
+        self.out_of_time = self.time.ended
         finite = np.isfinite(people.low).all(axis=1) & np.isfinite(people.high).all(axis=1)
         self.budget = np.where(finite, np.inf, FIRST_BUDGET)
         prices = [people.up, people.down, problem.dearest_levels(people.matrix)]
@@ -68,6 +71,10 @@ class Search:
             taken = {i: mine for i in active if (mine := self._next(i))}
             active = list(taken)
             self._step([box for mine in taken.values() for box in mine])
+            looked_at = np.zeros(len(self.heaps), dtype=np.int64)
+            looked_at[active] = [len(mine) for mine in taken.values()]
+            self.time.charge(looked_at)
+            self.out_of_time = self.time.ended
 
     def _plant(self, whom: Indices) -> None:
         """For each of these people one box for each intervention set, level and goal."""
@@ -126,8 +133,8 @@ class Search:
                 self.least_left[i] = np.inf
                 self._plant(np.array([i]))
                 continue
-            if self.boxes[i] >= self.node_limit:
-                self.ended[i] = NODES
+            if self.boxes[i] >= self.node_limit or self.out_of_time[i] != DONE:
+                self.ended[i] = NODES if self.boxes[i] >= self.node_limit else self.out_of_time[i]
                 self.least_left[i] = min(self.least_left[i], heap[0][0], self.budget[i])
                 heap.clear()
                 return []

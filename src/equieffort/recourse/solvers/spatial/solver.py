@@ -16,17 +16,17 @@ from equieffort.data.frames import Floats
 from equieffort.foundations.tolerances import is_closed
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import ReadableView, RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_gap
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_gap, check_seconds
 from equieffort.recourse.solvers.endings import DONE, termination
 from equieffort.recourse.solvers.infeasibility import ANY
+from equieffort.recourse.solvers.interventions import Misfit
 from equieffort.recourse.solvers.spatial.compiled_problem import (
     CompiledProblem,
-    Refused,
     SpatialBatch,
     compile_problem,
 )
 from equieffort.recourse.solvers.stepping import SteppingSolver
-from equieffort.recourse.status import Refusal, Unfit
+from equieffort.recourse.status import Refusal, Takes, Unfit, Why
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 STRICTER = 1000
@@ -48,13 +48,17 @@ class SpatialBranchAndBound(Solver):
         the bounds of a bent equation close in on it, and meet it only in the limit.
     node_limit
         Boxes a person may take. Whoever reaches it keeps the best action found and the bound proven so far.
+    time_limit
+        Seconds of CPU a person may take, and ten times as many on the wall clock, of people who are searched together
+        each their share; None is no limit.
 
     >>> SpatialBranchAndBound().harder()
-    SpatialBranchAndBound(gap=0.0001, node_limit=200000)
+    SpatialBranchAndBound(gap=0.0001, node_limit=200000, time_limit=600.0)
     """
 
     gap: float = 1e-4
     node_limit: int = 20_000
+    time_limit: float | None = 60.0
 
     def __post_init__(self) -> None:
         takes = (
@@ -63,29 +67,30 @@ class SpatialBranchAndBound(Solver):
         )
         check_gap(self.gap, takes, lambda gap: gap > 0, "Give a small positive number such as 1e-4.")
         check_count("node_limit", self.node_limit)
+        check_seconds(self.time_limit, optional=True)
 
     def prepare(self, problem: RecourseProblem) -> PreparedSpatial | Refusal:
         """The problem, if the classifier can be read and every equation below an action can be enclosed."""
         view = problem.view
         if not isinstance(view, ReadableView):
-            reason = view.reason if isinstance(view, BlackBox) else f"a {type(view).__name__} is not known"
-            return Refusal(Unfit.MODEL, f"The classifier cannot be read: {reason}.")
+            if isinstance(view, BlackBox):
+                return Refusal(Unfit.MODEL, Why.CLOSED, detail=view.reason, takes=Takes.READABLE)
+            return Refusal(Unfit.MODEL, Why.OTHER_MODEL, type(view).__name__, takes=Takes.READABLE)
         if not isinstance(problem.cost, LinearCost):
             if not isinstance(problem.cost, PiecewiseCost):
-                return Refusal(Unfit.COST, "The cost is neither linear nor piecewise linear in each change.")
+                return Refusal(Unfit.COST, Why.COST_NOT_PIECEWISE)
             if not (problem.cost.tails > 0).all():
-                return Refusal(
-                    Unfit.COST, "The cost does not grow beyond its last knot, so no budget limits an action."
-                )
+                return Refusal(Unfit.COST, Why.COST_ENDS)
         try:
             known = problem.with_known(view)
             return PreparedSpatial(known, self, compile_problem(known))
-        except Refused as refusal:
-            return Refusal(Unfit.EQUATIONS, f"Nothing can be proven: {refusal}.")
+        except Misfit as misfit:
+            return misfit.refusal
 
     def harder(self) -> SpatialBranchAndBound:
-        """Ten times the boxes."""
-        return replace(self, node_limit=10 * self.node_limit)
+        """Ten times the boxes and the seconds."""
+        seconds = None if self.time_limit is None else 10 * self.time_limit
+        return replace(self, node_limit=10 * self.node_limit, time_limit=seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +101,7 @@ class PreparedSpatial(SteppingSolver[SpatialBranchAndBound, ReadableView]):
 
     def quick(self) -> SpatialBranchAndBound:
         """Any action, of few boxes."""
-        return replace(self.limits, gap=ANY, node_limit=BOXES_EACH)
+        return replace(self.limits, gap=ANY, node_limit=BOXES_EACH, time_limit=None)
 
     def attempt(self, people: Floats, attempt: int) -> Proposal:
         """The same at a step over the boundary."""
@@ -112,7 +117,7 @@ class PreparedSpatial(SteppingSolver[SpatialBranchAndBound, ReadableView]):
         people = SpatialBatch.of(self.problem, self.compiled, matrix)
         # What a stricter attempt asks for beyond the boundary opens a gap that no number of boxes closes.
         limit = self.limits.node_limit if attempt == 0 else min(self.limits.node_limit, STRICTER)
-        found = Search(people, self.limits.gap, limit, attempt)
+        found = Search(people, self.limits.gap, limit, attempt, self.limits.time_limit)
         found.run()
         rows = slice(start, start + len(matrix))
         has = found.interventions >= 0
@@ -132,5 +137,6 @@ class PreparedSpatial(SteppingSolver[SpatialBranchAndBound, ReadableView]):
                 proposal.bound[start + i] = 0.0
             bound = float(proposal.bound[start + i]) * self.problem.cost_unit
             proposal.notes[start + i] = termination(
-                int(found.ended[i]), found=bool(has[i]), bound=bound, nodes=self.limits.node_limit
-            )
+                int(found.ended[i]), found=bool(has[i]), bound=bound, nodes=self.limits.node_limit,
+                seconds=self.limits.time_limit,
+            )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import SCORED
 from equieffort.models.classifiers import Layer, LinearView, NetworkView, TreeView
 from equieffort.recourse.solvers.spatial.compiled_problem import Indices, Records
 from equieffort.recourse.solvers.spatial.enclosures import Boxes, Enclosure, Planes
@@ -50,7 +51,7 @@ class Layered:
         if isinstance(view, NetworkView):
             return cls(view.layers, view.tables, view.relative_error)
         layer = Layer(view.weights[None, :], np.array([view.intercept]))
-        return cls((layer,), {k: table[None, :] for k, table in view.tables.items()}, max(1e-9, view.single))
+        return cls((layer,), {k: table[None, :] for k, table in view.tables.items()}, max(SCORED, view.single))
 
     def __call__(self, boxes: Boxes, found: Enclosure) -> Margins:
         """Planes are carried forward; an unstable unit is held between its chord and a line through zero."""

@@ -15,12 +15,12 @@ import numpy as np
 from equieffort.foundations.jit import hot, kernel
 from equieffort.recourse.solvers.branch_and_bound.arrays import Person
 from equieffort.recourse.solvers.branch_and_bound.box_kernels import copy
-from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Changes, Net, Work, clear
+from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Net, Work, clear
 
 
 @kernel
-def _lines(work: Work, t: int, width: int) -> None:
-    """The lines above and below each ReLU of a layer."""
+def _lines(work: Work, t: int, width: int, again: bool) -> None:
+    """The lines above and below each ReLU of a layer; again: the lower one touches it at the point looked at last."""
     for i in range(width):
         low, high = work.low[t, i], work.high[t, i]
         if low >= 0.0:
@@ -30,7 +30,7 @@ def _lines(work: Work, t: int, width: int) -> None:
         else:
             slope = high / (high - low)
             work.slope[t, i], work.lift[t, i] = slope, -slope * low
-            work.floor[t, i] = 1.0 if high > -low else 0.0
+            work.floor[t, i] = 1.0 if (work.value[t, i] > 0.0 if again else high > -low) else 0.0
 
 
 @hot
@@ -70,11 +70,34 @@ def _plane(net: Net, work: Work, person: Person, t: int, i: int, sign: float, ou
     return const
 
 
-@kernel
-def _highest(plane: Any, const: float, box: Changes) -> float:
-    total = const
-    for j in range(plane.shape[0]):
-        total += plane[j] * (box.high[j] if plane[j] > 0.0 else box.low[j])
+@hot
+def highest(plane: Any, sign: float, work: Work) -> float:
+    """The most of sign * plane over what the budget leaves of the box: what gains most for its price goes first, as far
+    as it may or as the budget lasts (Dantzig, "Discrete-variable extremum problems", 1957)."""
+    box, budget, total, n = work.box, work.budget, 0.0, plane.shape[0]
+    left = budget.left[0]
+    if left == np.inf:
+        for j in range(n):
+            rate = sign * plane[j]
+            total += rate * (box.high[j] if rate > 0.0 else box.low[j])
+        return total
+    gain, per_cost, room = budget.gain, budget.per_cost, budget.room
+    for j in range(n):
+        rate = sign * plane[j]
+        side = 0 if rate > 0.0 else 1
+        total += rate * budget.near[j] + abs(rate) * budget.free[side, j]
+        gain[j] = abs(rate) * per_cost[side, j]
+    while left > 0.0:
+        best, most = -1, 0.0
+        for j in range(n):
+            if gain[j] > most:
+                best, most = j, gain[j]
+        if best < 0:
+            break
+        spent = min(left, room[0 if sign * plane[best] > 0.0 else 1, best])
+        total += most * spent
+        left -= spent
+        gain[best] = 0.0
     return total
 
 
@@ -98,8 +121,8 @@ def _ranges(net: Net, work: Work, t: int) -> None:
 @hot
 def _second_layer(net: Net, work: Work, person: Person) -> None:
     """Planes above and below all outputs of the second layer at once, and what these leave of the ranges."""
-    group, start, low, high = person.group, work.start[person.root], work.box.low, work.box.high
-    width, actions = net.widths[1], low.shape[0]
+    group, start, spare = person.group, work.start[person.root], work.spare
+    width, actions = net.widths[1], spare.shape[0]
     tops, bottoms = work.tops, work.bottoms
     for j in range(actions + 1):
         clear(tops[j], width)
@@ -120,14 +143,16 @@ def _second_layer(net: Net, work: Work, person: Person) -> None:
                 top[i] += rises[i] * up + falls[i] * down
                 bottom[i] += rises[i] * down + falls[i] * up
     for i in range(width):
+        if work.low[1, i] >= 0.0 or work.high[1, i] <= 0.0:
+            continue
         least = most = net.biases[0, i]
-        least += bottoms[actions, i]
-        most += tops[actions, i]
         for j in range(actions):
-            top, bottom = tops[j, i], bottoms[j, i]
-            most += top * (high[j] if top > 0.0 else low[j])
-            least += bottom * (low[j] if bottom > 0.0 else high[j])
-            work.reach[1, i, j] = abs(top)
+            spare[j] = tops[j, i]
+            work.reach[1, i, j] = abs(spare[j])
+        most += tops[actions, i] + highest(spare, 1.0, work)
+        for j in range(actions):
+            spare[j] = bottoms[j, i]
+        least += bottoms[actions, i] - highest(spare, -1.0, work)
         least, most = max(least, work.low[1, i]), min(most, work.high[1, i])
         if least > most:
             least = most = 0.5 * (least + most)
@@ -135,13 +160,18 @@ def _second_layer(net: Net, work: Work, person: Person) -> None:
 
 
 @kernel
-def crown_upper_bounds(net: Net, work: Work, person: Person) -> None:
-    """Planes above the goal's margins over a finite box of changes, and how far rounding may carry them there."""
+def crown_upper_bounds(net: Net, work: Work, person: Person, again: bool) -> None:
+    """Planes above the goal's margins over what the budget leaves of a finite box of changes, and how far rounding may
+    carry them there.
+
+    Again: for a part of what was bounded before, with lower lines that touch each ReLU at the point looked at last.
+    """
     start, last = work.start[person.root], net.widths.shape[0] - 1
-    _first_layer(net, work, person)
+    _first_layer(net, work, person, again)
     for t in range(1, last + 1):
-        _lines(work, t - 1, net.widths[t - 1])
-        _ranges(net, work, t)
+        _lines(work, t - 1, net.widths[t - 1], again)
+        if not again:
+            _ranges(net, work, t)
         if t == last:
             break
         if t == 1:
@@ -154,23 +184,35 @@ def crown_upper_bounds(net: Net, work: Work, person: Person) -> None:
             work.const[m] = start[m]
         else:
             work.const[m] = _plane(net, work, person, last, np.int64(m), 1.0, work.plane[m])
-        work.rounding_error[m] = net.relative_error * work.size[last, m]
+        if not again:
+            # Sizes of the whole box hold for its parts, and those of a point looked at since do not.
+            work.rounding_error[m] = net.relative_error * work.size[last, m]
 
 
 @kernel
-def _first_layer(net: Net, work: Work, person: Person) -> None:
+def _first_layer(net: Net, work: Work, person: Person, again: bool) -> None:
     """What the first layer's outputs can be, and their sizes."""
     group, root, low, high = person.group, person.root, work.box.low, work.box.high
     for i in range(net.widths[0]):
-        least = most = work.start[root, i]
         absolute = work.start_size[root, i]
         for j in range(low.shape[0]):
             weight = net.first[group, i, j]
-            least += weight * (low[j] if weight > 0.0 else high[j])
-            most += weight * (high[j] if weight > 0.0 else low[j])
             absolute += net.first_size[group, i, j] * max(abs(low[j]), abs(high[j]))
             work.reach[0, i, j] = abs(weight)
-        work.low[0, i], work.high[0, i], work.size[0, i] = least, most, absolute
+        work.size[0, i] = absolute
+        if again and (work.low[0, i] >= 0.0 or work.high[0, i] <= 0.0):
+            continue
+        least = work.start[root, i] - highest(net.first[group, i], -1.0, work)
+        most = work.start[root, i] + highest(net.first[group, i], 1.0, work)
+        if again:
+            least, most = max(least, work.low[0, i]), min(most, work.high[0, i])
+            if least > most:
+                least = most = 0.5 * (least + most)
+        if work.sign[i] > 0.0:
+            least, most = max(least, 0.0), max(most, 0.0)
+        elif work.sign[i] < 0.0:
+            least, most = min(least, 0.0), min(most, 0.0)
+        work.low[0, i], work.high[0, i] = least, most
 
 
 @kernel
@@ -181,26 +223,27 @@ def _later_layer(net: Net, work: Work, person: Person, t: int) -> None:
         least, most = work.low[t, i], work.high[t, i]
         if most > 0.0:
             const = _plane(net, work, person, t, i, 1.0, spare)
-            most = min(most, _highest(spare, const, work.box))
+            most = min(most, const + highest(spare, 1.0, work))
             for j in range(spare.shape[0]):
                 work.reach[t, i, j] = abs(spare[j])
         if least < 0.0 and most > 0.0:
             const = _plane(net, work, person, t, i, -1.0, spare)
-            least = max(least, -_highest(spare, const, work.box))
+            least = max(least, -const - highest(spare, 1.0, work))
         if least > most:
             least = most = 0.5 * (least + most)
         work.low[t, i], work.high[t, i] = least, most
 
 
 @kernel
-def branching_scores(net: Net, work: Work, margin: int, score: Any) -> None:
+def branching_scores(net: Net, work: Work, margin: int, score: Any) -> tuple[Any, float]:
     """How much each action's width has to do with the looseness of a margin's plane, most of all at the point looked at
-    last."""
+    last; returns the ReLU of the first layer that is loosest, or -1, and how loose it is."""
     here, there, low, high = work.coef[0], work.coef[1], work.box.low, work.box.high
     clear(score, score.shape[0])
+    worst, most_loose = np.int64(-1), 0.0
     last = net.widths.shape[0] - 1
     if last == 0:
-        return
+        return worst, most_loose
     for h in range(net.widths[last - 1]):
         here[h] = net.weights[last - 1, margin, h]
     for s in range(last - 1, -1, -1):
@@ -215,6 +258,8 @@ def branching_scores(net: Net, work: Work, margin: int, score: Any) -> None:
                 else:
                     widest = -least if work.floor[s, h] > 0.0 else most
                     loose = -c * (widest + 4.0 * (relu - work.floor[s, h] * x))
+                if s == 0 and loose > most_loose:
+                    worst, most_loose = np.int64(h), loose
                 total = 0.0
                 for j in range(score.shape[0]):
                     total += work.reach[s, h, j] * (high[j] - low[j])
@@ -232,3 +277,4 @@ def branching_scores(net: Net, work: Work, margin: int, score: Any) -> None:
                         there[g] += c * net.weights[s - 1, h, g]
             for g in range(below):
                 here[g] = there[g]
+    return worst, most_loose

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,14 @@ from equieffort.models.classifiers import NetworkView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.branch_and_bound.compiled_problem import SearchArrays, plain
 
-LAST_BUDGET, FAR_BUDGET = 3e7, 100.0
+if TYPE_CHECKING:
+    from equieffort.foundations.jit import Linked
+
+GROWTH, LAST_BUDGET, FAR_BUDGET = 1.5, 3e7, 100.0
+MANY = 9
+"""From so many actions on a box may be split by the sign of what enters a ReLU."""
+INTERPRETED = 0.15, 2e-5
+"""Seconds about that a person takes, and more for each weight of the network, where the search is interpreted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +30,18 @@ class NetworkOracle:
     arrays: SearchArrays
     net: Any
     relative_error: float
-    budgets = LAST_BUDGET, FAR_BUDGET
+    budgets = GROWTH, LAST_BUDGET, 0, FAR_BUDGET
+
+    @property
+    def planes(self) -> int:
+        """How many planes there may be above the margins over a box."""
+        from equieffort.recourse.solvers.branch_and_bound.networks.oracle_kernels import MOST_SIGNS, TURNS
+
+        return MOST_SIGNS + TURNS * len(self.net.need)
 
     @classmethod
     def of(cls, problem: RecourseProblem, view: NetworkView) -> NetworkOracle:
-        """The arrays of a problem; raises `NotLinear` if an action reaches a bent equation."""
+        """The arrays of a problem; raises `Misfit` if an action reaches a bent equation."""
         from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Net
 
         arrays = SearchArrays.of(problem, view.goals, [])
@@ -50,12 +64,17 @@ class NetworkOracle:
         net = Net(
             widths, plain(weights @ effects), plain(np.abs(weights) @ np.abs(effects)), rest, np.maximum(turned, 0.0),
             np.minimum(turned, 0.0), biases, plain(gain), plain(size), np.full(widths[-1], float(problem.margin)),
-            float(view.relative_error), nobody, nobody,
+            float(view.relative_error), nobody, nobody, MANY,
         )  # fmt: skip
         return cls(view, arrays, net, float(view.relative_error))
 
-    def search(self) -> Any:
-        """The compiled search."""
+    @property
+    def interpreted(self) -> float:
+        """Seconds about that a person takes where the search is interpreted."""
+        return INTERPRETED[0] + INTERPRETED[1] * sum(layer.weights.size for layer in self.view.layers)
+
+    def search(self) -> Linked:
+        """The search with this oracle."""
         from equieffort.recourse.solvers.branch_and_bound.networks.oracle_kernels import search_networks
 
         return search_networks

@@ -2,7 +2,8 @@
 
 Planes become rows of the small linear program whose cost is the node's bound. Its solution, shifted until the network
 itself agrees, gives actions. Where undecided ReLUs cost most is branched on first, as in Bunel et al., "Branch and
-bound for piecewise linear neural network verification" (2020).
+bound for piecewise linear neural network verification" (2020): by an action or, where there are many, by the sign
+of what enters a ReLU of the first layer, which is a row of the program and makes that ReLU a line.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import numpy as np
 
 from equieffort.foundations.jit import kernel, linked
 from equieffort.foundations.records import record
-from equieffort.foundations.tolerances import PRUNING, ROUNDING, TOLERANCE
+from equieffort.foundations.tolerances import ALIKE, OUTWARDS, PRUNING, ROUNDING, SUMMED, TOLERANCE
 from equieffort.recourse.solvers.branch_and_bound.arrays import (
     ASK,
     ASK_THIN,
     CLOSED,
     COST,
+    COUNT,
     THIN,
     CompiledBatch,
     CompiledProblem,
@@ -36,6 +38,7 @@ from equieffort.recourse.solvers.branch_and_bound.box_kernels import (
 )
 from equieffort.recourse.solvers.branch_and_bound.networks.crown_kernels import branching_scores, crown_upper_bounds
 from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import (
+    Budget,
     Net,
     Work,
     clear,
@@ -53,6 +56,7 @@ from equieffort.recourse.solvers.branch_and_bound.node_kernels import (
     settle_clauses,
     split_action,
     split_clause,
+    split_mark,
 )
 from equieffort.recourse.solvers.branch_and_bound.point_kernels import (
     broken_clause,
@@ -64,17 +68,22 @@ from equieffort.recourse.solvers.branch_and_bound.point_kernels import (
     place,
 )
 from equieffort.recourse.solvers.branch_and_bound.search_kernels import search_people
-from equieffort.recourse.solvers.kernels.cost_curves import Curves, most_underpaid
-from equieffort.recourse.solvers.kernels.simplex import EMPTY
+from equieffort.recourse.solvers.kernels.cost_curves import Curves, most_underpaid, slope_below
+from equieffort.recourse.solvers.kernels.simplex import EMPTY, combined
 
 SHIFTS = 3
 """How often a point that the network does not agree to is shifted."""
-WORTHWHILE = 0.5
-"""A box that its rows cut to less than this share gets new planes."""
+TURNS, WORTHWHILE = 4, 0.1
+"""A box gets new planes so often, while its bound comes nearer to the limit by this share."""
+MOST_SIGNS, LOOSER = 12, 0.3
+"""A box has so many signs at most; it is split by one if that ReLU is so many times as loose as what the best action
+has to do with."""
 EDGE = 0.3
 """A box is cut at its cheapest point, but not nearer to an end than this share."""
 MOST_TRIED, DESCENTS = 64, 12
 """From so many roots a first action is looked for, in so many steps each."""
+FIRST = 0.25
+"""The first budget, as a part of what a known action costs."""
 REACH = 1024.0
 """How many first budgets the search for a first action may spend."""
 
@@ -91,19 +100,26 @@ class Tools(NamedTuple):
     score: Any
     """(n)"""
     short: Any
-    """(margin) how far the network falls short of its plane."""
+    """(plane) how far the network falls short of it."""
+    const: Any
+    """(plane) its height at the fact."""
+    error: Any
+    """(plane) how far rounding may carry the margin there."""
     before: Any
     """(c) the level of each category."""
+    signs: Any
+    """(1) how many of the planes say which sign something has; these come first."""
 
 
 def make_tools(net: Net, problem: CompiledProblem, people: CompiledBatch) -> tuple[Tools, Memo]:
-    """Room for a network; nothing is remembered of a node."""
+    """Room for a network, and for the signs that a node was split by."""
     n, work = problem.actions.shape[0], make_work(net, problem.root_set.shape[0])
+    planes = MOST_SIGNS + TURNS * net.need.shape[0]
     tools = Tools(
-        work, np.empty(n), np.empty(n), np.empty(n), np.empty(net.need.shape[0]),
-        np.empty(problem.categories.shape[0], dtype=np.int64),
+        work, np.empty(n), np.empty(n), np.empty(n), np.empty(planes), np.empty(planes), np.empty(planes),
+        np.empty(problem.categories.shape[0], dtype=np.int64), np.zeros(1, dtype=np.int64),
     )  # fmt: skip
-    return tools, Memo(np.zeros(1), np.empty(0, dtype=np.int32))
+    return tools, Memo(np.zeros(1), np.empty(MOST_SIGNS, dtype=np.int32))
 
 
 @kernel
@@ -113,13 +129,13 @@ def begin_round(search: Search, i: int) -> None:
 
 @kernel
 def begin_person(search: Search, i: int) -> float:
-    """What the first plausible action costs, judged by the slopes at the fact; infinite once a real one is found, or if
-    there can be none at all."""
+    """What the first plausible action costs, judged by the slopes at the fact; a part of that once a real one is found,
+    infinite if there can be none at all."""
     tools, problem, people, space, best = search.tools, search.problem, search.people, search.space, search.best
     for c in range(tools.before.shape[0]):
         tools.before[c] = int(people.x[i, problem.categories[c]])
     estimate, tried, some = np.inf, 0, False
-    space.planes.count[0] = 0
+    space.planes.count[0] = tools.signs[0] = 0
     for pace in range(2):
         for root in range(problem.root_set.shape[0]):
             if tried >= MOST_TRIED or not open_root(problem, people, i, root, space.starts[root], space.box):
@@ -138,7 +154,10 @@ def begin_person(search: Search, i: int) -> float:
         tried = 0
         if pace == 0 and not 0.0 < estimate < np.inf:
             estimate = 1.0
-    return 1.5 * estimate if some and best.cost[COST] == np.inf else np.inf
+    if not some:
+        return np.inf
+    # A larger budget leaves planes looser: what costs little is looked at first, though an action is known.
+    return 1.5 * estimate if best.cost[COST] == np.inf else FIRST * best.cost[COST]
 
 
 @kernel
@@ -158,6 +177,91 @@ def _take_box(search: Search, person: Person) -> bool:
         own.low[j], own.high[j] = box.low[j] - person.fact[j], box.high[j] - person.fact[j]
         ends = ends and np.isfinite(own.low[j]) and np.isfinite(own.high[j])
     return ends
+
+
+@kernel
+def _take_budget(search: Search, person: Person, budget: float) -> None:
+    """What a budget leaves of the box at hand: dearer points need not be bounded."""
+    box, curves, own = search.space.box, search.people.curves, search.tools.work.budget
+    least = 0.0
+    for j in range(box.low.shape[0]):
+        z = min(max(person.fact[j], box.low[j]), box.high[j])
+        own.near[j] = z - person.fact[j]
+        least += price_at(person, curves, j, z)
+        for side in range(2):
+            far = box.high[j] if side == 0 else box.low[j]
+            price = person.up[j] if side == 0 else person.down[j]
+            if curves.bends and z != far:
+                price = slope_below(curves, person.row, j, z, far)
+            _charge(own, j, side, price, abs(far - z))
+    _spend(own, budget - least + ALIKE * (1.0 + budget))
+
+
+@kernel
+def _charge(own: Budget, j: int, side: int, price: float, width: float) -> None:
+    """What it costs to move an action one way, so far as it may."""
+    own.room[side, j] = price * width
+    own.per_cost[side, j] = 1.0 / price if price > 0.0 else 0.0
+    own.free[side, j] = width if price <= 0.0 else 0.0
+
+
+@kernel
+def _spend(own: Budget, left: float) -> None:
+    """What is left to be spent; no limit where the box ends before that."""
+    most = 0.0
+    for j in range(own.near.shape[0]):
+        most += max(own.room[0, j], own.room[1, j])
+    own.left[0] = max(left, 0.0) if left < most else np.inf
+
+
+@kernel
+def _reduce(search: Search, person: Person, limit: float, below: float) -> bool:
+    """Tighten the box at hand by what the program just solved says of everything that costs less than the limit.
+
+    By its multipliers a point costs at least the program's value and the reduced cost of each of its steps away from
+    the program's own (Dantzig, Fulkerson and Johnson, "Solution of a large-scale traveling-salesman problem", 1954):
+    what is left of the limit ends these steps one by one and, as a budget, all together. False if nothing is left.
+    """
+    space, own, box = search.space, search.tools.work.budget, search.space.box
+    program, rows = space.program, space.sizes[0]
+    left = limit - below + ALIKE * (1.0 + limit)
+    for j in range(box.low.shape[0]):
+        own.near[j] = min(max(person.fact[j], box.low[j]), box.high[j]) - person.fact[j]
+        for side in range(2):
+            own.room[side, j] = 0.0
+    for c in range(space.sizes[1]):
+        total, parts = combined(program, rows, c)
+        rest, error = program.cost[c] - total, SUMMED * (program.cost[c] + parts)
+        own.room[0 if space.sign[c] > 0.0 else 1, space.action[c]] = (
+            max(rest - error, 0.0) if rest > 0.0 else min(rest + error, 0.0)
+        )
+    for j in range(box.low.shape[0]):
+        up, down, fact = own.room[0, j], own.room[1, j], person.fact[j]
+        near = fact + own.near[j]
+        if up < 0.0 or down < 0.0:
+            # The program goes to an end and would go on: any step back costs what that saved, and beyond the fact more.
+            towards = 1 if up < 0.0 else 0
+            back = -min(up, down)
+            if (box.low[j] < near) if up < 0.0 else (near < box.high[j]):
+                back = max(min(back, max(up, down)), 0.0)
+            near = box.high[j] if up < 0.0 else box.low[j]
+            own.near[j] = near - fact
+            up, down = (0.0, back) if towards == 1 else (back, 0.0)
+        if up > 0.0:
+            over = near + left / up
+            box.high[j] = min(box.high[j], over + OUTWARDS * (abs(near) + abs(over)))
+        if down > 0.0:
+            under = near - left / down
+            box.low[j] = max(box.low[j], under - OUTWARDS * (abs(near) + abs(under)))
+        if search.problem.whole[j]:
+            box.low[j], box.high[j] = np.ceil(box.low[j]), np.floor(box.high[j])
+        if box.low[j] > box.high[j]:
+            return False
+        _charge(own, j, 0, up, max(box.high[j] - near, 0.0))
+        _charge(own, j, 1, down, max(near - box.low[j], 0.0))
+        space.z[j] = min(max(space.z[j], box.low[j]), box.high[j])
+    _spend(own, left)
+    return True
 
 
 @kernel
@@ -270,7 +374,7 @@ def _place(search: Search, person: Person, z: Any) -> bool:
         if whole[j]:
             value = np.rint(z[j])
             if abs(z[j] - value) > TOLERANCE + PRUNING * ROUNDING * abs(value):
-                value = np.ceil(z[j]) if space.planes.rows[0, j] > 0.0 else np.floor(z[j])
+                value = np.ceil(z[j]) if space.planes.rows[search.tools.signs[0], j] > 0.0 else np.floor(z[j])
         space.point.z[j] = min(max(value, space.box.low[j]), space.box.high[j])
     return place(search.problem, person, space)
 
@@ -333,6 +437,24 @@ def examine(search: Search, person: Person, limit: float, bound: float) -> Split
     return no_split(ASK if is_point else ASK_THIN, bound)
 
 
+@kernel
+def _take_signs(search: Search, person: Person) -> None:
+    """The signs that a node was split by, as rows: further than rounding may carry what enters a ReLU."""
+    net, tools, planes, memo, work = search.oracle, search.tools, search.space.planes, search.memo, search.tools.work
+    root, group, box = person.root, person.group, work.box
+    clear(work.sign, net.widths[0])
+    if memo.numbers[COUNT] == -1.0:
+        memo.numbers[COUNT] = 0.0
+    planes.count[0] = tools.signs[0] = max(int(memo.numbers[COUNT]), 0)
+    for k in range(tools.signs[0]):
+        i, sign = memo.marks[k] // 2, 1.0 - 2.0 * (memo.marks[k] % 2)
+        work.sign[i], size = sign, work.start_size[root, i]
+        for j in range(box.low.shape[0]):
+            planes.rows[k, j] = sign * net.first[group, i, j]
+            size += net.first_size[group, i, j] * max(abs(box.low[j]), abs(box.high[j]))
+        planes.low[k] = -sign * work.start[root, i] - net.relative_error * size
+
+
 SHUT, OPEN, WIDE = 0, 1, 2
 """Nothing favourable is in a box; there may be; it has no end, and cannot be bounded."""
 
@@ -341,43 +463,53 @@ SHUT, OPEN, WIDE = 0, 1, 2
 def _bound(search: Search, person: Person, limit: float) -> tuple[int, float]:
     """Planes above the margins, and the least cost under them; `space.z` is where."""
     problem, curves, space, tools = search.problem, search.people.curves, search.space, search.tools
-    box, planes, own = space.box, space.planes, tools.work.box
-    for _ in range(2):
+    box, planes = space.box, space.planes
+    bound = 0.0
+    for turn in range(TURNS):
         if not _take_box(search, person):
             return WIDE, 0.0
-        crown_upper_bounds(search.oracle, tools.work, person)
-        for k in range(person.members.shape[0]):
-            copy(tools.work.plane[person.members[k]], planes.rows[k])
-            tools.short[k] = 0.0
-        planes.count[0] = person.members.shape[0]
+        if turn == 0:
+            _take_signs(search, person)
+        if turn == 0:
+            _take_budget(search, person, limit - person.price)
+        else:
+            _look_at(search, person, space.z)
+        crown_upper_bounds(search.oracle, tools.work, person, turn > 0)
+        for m in person.members:
+            k = planes.count[0]
+            copy(tools.work.plane[m], planes.rows[k])
+            tools.const[k], tools.error[k], tools.short[k] = tools.work.const[m], tools.work.rounding_error[m], 0.0
+            planes.count[0] += 1
         _ask_for(search, person, -1.0)
         if not tighten_bounds(problem, person, curves, limit - person.price, box, planes):
             return SHUT, 0.0
-        shrunk = 1.0
-        for j in range(box.low.shape[0]):
-            if own.high[j] > own.low[j]:
-                shrunk *= (box.high[j] - box.low[j]) / (own.high[j] - own.low[j])
-        if shrunk > WORTHWHILE:
+        state, below = cheapest(problem, person, curves, box, space.z, space)
+        if state == EMPTY:
+            return SHUT, 0.0
+        gained, bound = below - bound, max(bound, below)
+        if bound + person.price >= limit - near(search.options.gap, search.best.cost[COST]) or space.sizes[0] <= 0:
             break
-    state, below = cheapest(problem, person, curves, box, space.z, space)
-    return (SHUT, 0.0) if state == EMPTY else (OPEN, below)
+        if turn > 0 and gained < WORTHWHILE * (limit - person.price - bound):
+            break
+        if not _reduce(search, person, limit - person.price, below):
+            return SHUT, 0.0
+    return OPEN, bound
 
 
 @kernel
 def _ask_for(search: Search, person: Person, sure: float) -> None:
     """Planes reach what is needed and so much of the rounding error, and what the network falls short of them."""
-    tools, work = search.tools, search.tools.work
-    for k in range(person.members.shape[0]):
-        m = person.members[k]
-        need = search.oracle.need[m] - work.const[m] + sure * work.rounding_error[m] + tools.short[k]
-        search.space.planes.low[k] = need
+    tools, planes = search.tools, search.space.planes
+    for k in range(tools.signs[0], planes.count[0]):
+        m = person.members[(k - tools.signs[0]) % person.members.shape[0]]
+        planes.low[k] = search.oracle.need[m] - tools.const[k] + sure * tools.error[k] + tools.short[k]
 
 
 @kernel
 def _surely(search: Search, person: Person) -> float:
     """What an action that rounding cannot undo costs in a box at least."""
     tools, space = search.tools, search.space
-    clear(tools.short, person.members.shape[0])
+    clear(tools.short, space.planes.count[0])
     _ask_for(search, person, 0.5 * search.options.strict)
     state, below = cheapest(search.problem, person, search.people.curves, space.box, tools.z, space)
     _ask_for(search, person, -1.0)
@@ -424,9 +556,9 @@ def _fall_short(search: Search, person: Person) -> int:
     that lacks something and has the loosest plane, or -1."""
     net, tools, work = search.oracle, search.tools, search.tools.work
     last, worst, loose = net.widths.shape[0] - 1, -1, -1.0
-    for k in range(person.members.shape[0]):
-        m = person.members[k]
-        short = work.const[m] - work.value[last, m]
+    for k in range(tools.signs[0], search.space.planes.count[0]):
+        m = person.members[(k - tools.signs[0]) % person.members.shape[0]]
+        short = tools.const[k] - work.value[last, m]
         for j in range(tools.change.shape[0]):
             short += search.space.planes.rows[k, j] * tools.change[j]
         tools.short[k] = max(tools.short[k], short)
@@ -441,7 +573,9 @@ def _where(search: Search, person: Person, bound: float, worst: int) -> Split:
     """Where to cut a box whose cheapest point is `space.z`."""
     problem, curves, z = search.problem, search.people.curves, search.space.z
     low, high = search.space.box.low, search.space.box.high
-    j = _loosest(search, person, worst) if worst >= 0 else -1
+    j, unit = _loosest(search, person, worst) if worst >= 0 else (-1, np.int64(-1))
+    if unit >= 0:
+        return split_mark(unit, bound)
     if j >= 0:
         edge = EDGE * (high[j] - low[j])
         middle = min(max(z[j], low[j] + edge), high[j] - edge)
@@ -463,30 +597,34 @@ def _where(search: Search, person: Person, bound: float, worst: int) -> Split:
 
 
 @kernel
-def _loosest(search: Search, person: Person, margin: int) -> int:
-    """The action whose width makes a margin's plane loosest; where planes are flat and do not say, the dearest."""
+def _loosest(search: Search, person: Person, margin: int) -> tuple[int, Any]:
+    """The action whose width makes a margin's plane loosest; where planes are flat and do not say, the dearest. And a
+    ReLU whose sign is rather to be split by, or -1."""
     low, high, score = search.space.box.low, search.space.box.high, search.tools.score
     _look_at(search, person, search.space.z)
-    branching_scores(search.oracle, search.tools.work, margin, score)
+    unit, loose = branching_scores(search.oracle, search.tools.work, margin, score)
     best = -1
     for j in range(low.shape[0]):
         if high[j] > low[j] and score[j] > 0.0 and (best < 0 or score[j] > score[best]):
             best = j
     if best >= 0:
-        return best
+        known = search.memo.numbers[COUNT]
+        is_better = loose > LOOSER * score[best] and low.shape[0] >= search.oracle.many and 0.0 <= known < MOST_SIGNS
+        return best, unit if is_better else np.int64(-1)
     widest, curves = 0.0, search.people.curves
     for j in range(low.shape[0]):
         over, under = price_at(person, curves, j, high[j]), price_at(person, curves, j, low[j])
         width = (over if high[j] > person.fact[j] else -over) + (under if low[j] < person.fact[j] else -under)
         if high[j] > low[j] and (best < 0 or width > widest):
             best, widest = j, width
-    return best
+    return best, np.int64(-1)
 
 
 search_networks = linked(
     search_people,
     "networks",
     is_large=True,
+    worth=15.0,
     begin_person=begin_person,
     begin_round=begin_round,
     add_root=add_root,

@@ -1,6 +1,8 @@
 """A ReLU network as a function of the changes that are set: its values, slopes and ranges.
 
-The causal effects are part of its first layer, so they add no looseness.
+The causal effects are part of its first layer, so they add no looseness. Ranges are carried from layer to layer by
+interval arithmetic (interval bound propagation: Gowal et al., "On the effectiveness of interval bound propagation for
+training verifiably robust models", 2018); `crown_kernels` makes them narrower.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numpy as np
 
 from equieffort.foundations.jit import hot, kernel
 from equieffort.foundations.records import record
+from equieffort.foundations.tolerances import UNSIZED
 from equieffort.recourse.solvers.branch_and_bound.arrays import Person
 
 
@@ -41,6 +44,8 @@ class Net(NamedTuple):
     base: Any
     """(person, output): the first layer of the facts, and the size of what is summed into it."""
     base_size: Any
+    many: int
+    """From so many actions on a box may be split by the sign of what enters a ReLU of the first layer."""
 
 
 @record
@@ -50,6 +55,24 @@ class Changes(NamedTuple):
     low: Any
     """(action)"""
     high: Any
+
+
+@record
+class Budget(NamedTuple):
+    """What a budget leaves of a box of changes: costs from its cheapest point on."""
+
+    left: Any
+    """(1): what may be spent from there; infinite where the box ends before that."""
+    near: Any
+    """(action) the cheapest point."""
+    per_cost: Any
+    """(2, action): how far a unit of cost goes, up and down."""
+    room: Any
+    """(2, action): what it costs to go to the end of the box."""
+    free: Any
+    """(2, action): how far it may go at no cost."""
+    gain: Any
+    """(action) room to work in."""
 
 
 @record
@@ -81,8 +104,11 @@ class Work(NamedTuple):
     """(root, output): the first layer before any number changes."""
     start_size: Any
     box: Changes
+    budget: Budget
     spare: Any
     """(action)"""
+    sign: Any
+    """(output): which sign what enters a ReLU of the first layer must have, 0 for either."""
 
 
 @kernel
@@ -101,7 +127,10 @@ def make_work(net: Net, roots: int) -> Work:
         np.zeros((layers, width, actions)), np.zeros((2, width)), np.zeros((actions + 1, width)),
         np.zeros((actions + 1, width)), np.zeros((width, actions)), np.zeros(width), np.zeros(width),
         np.zeros(shape), np.zeros(shape), np.zeros((roots, width)), np.zeros((roots, width)),
-        Changes(np.empty(actions), np.empty(actions)), np.empty(actions),
+        Changes(np.empty(actions), np.empty(actions)),
+        Budget(np.full(1, np.inf), np.zeros(actions), np.zeros((2, actions)), np.zeros((2, actions)),
+               np.zeros((2, actions)), np.zeros(actions)),
+        np.empty(actions), np.zeros(width),
     )  # fmt: skip
 
 
@@ -195,6 +224,6 @@ def reaches(net: Net, work: Work, person: Person) -> bool:
     for m in person.members:
         most, size = work.high[last, m], work.size[last, m]
         # Where the size has no end, numbers too large for any computer would decide.
-        if most + (net.relative_error * size if np.isfinite(size) else 1e-6 * (1.0 + abs(most))) < net.need[m]:
+        if most + (net.relative_error * size if np.isfinite(size) else UNSIZED * (1.0 + abs(most))) < net.need[m]:
             return False
     return True

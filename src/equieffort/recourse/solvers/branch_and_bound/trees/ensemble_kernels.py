@@ -13,29 +13,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equieffort.foundations.arrays import Bools, Codes, Floats
 from equieffort.foundations.jit import hot, kernel
 from equieffort.foundations.records import record
 from equieffort.recourse.solvers.branch_and_bound.arrays import COUNT, Cell, Memo
+
+BINS = 16
+"""What is left of a budget is counted in so many parts."""
 
 
 @record
 class Forest(NamedTuple):
     """The trees of a classifier, as in `TreeView`, and what their sums must reach."""
 
-    feature: Any
-    threshold: Any
-    subset: Any
-    left: Any
-    right: Any
-    roots: Any
-    values: Any
-    subsets: Any
-    base: Any
-    need: Any
+    feature: Codes
+    threshold: Floats
+    subset: Codes
+    left: Codes
+    right: Codes
+    roots: Codes
+    values: Floats
+    subsets: Bools
+    base: Floats
+    need: Floats
     """For each margin, what it must exceed."""
-    rounding_error: Any
+    rounding_error: Floats
     """For each margin, how near to `need` only the model's own label can decide."""
-    closed: Any
+    closed: Bools
 
 
 @record
@@ -45,35 +49,38 @@ class Grove(NamedTuple):
     A left child follows its parent directly.
     """
 
-    link: Any
+    link: Codes
     """(node, 3): the track (-1 at a leaf), the right child, and for a category the row of subsets (else -1)."""
-    value: Any
-    """(node, 1 + 2 margins): the threshold, then the largest values below, then the least."""
-    subsets: Any
+    value: Floats
+    """(node, 1 + 2 margins): the threshold, then the largest values below, then the largest of their negatives."""
+    subsets: Bools
     """The forest's."""
     whole: Memo
     """All trees that are left, with the sums of the base and of the trees that are decided."""
-    most: Any
+    most: Floats
     """(margin, tree) the most that each tree can add."""
-    worth: Any
+    worth: Floats
     """(tree) the least, where it is asked for."""
-    gain: Any
+    gain: Floats
     """(tree) what each tree could still add where something lacks."""
-    shares: Any
+    shares: Floats
     """(t) the gains of each track."""
-    votes: Any
+    votes: Floats
     """(tree, 2): thresholds and their weights."""
-    stack: Any
+    stack: Codes
     """(node, 2)"""
+    bins: Floats
+    """(action, BINS + 1): what moving an action gains, by what that costs; the last says how far it is moved."""
 
 
-def make_grove(forest: Forest, tracks: int) -> Grove:
+def make_grove(forest: Forest, tracks: int, actions: int) -> Grove:
     """Room for all that may be left."""
     nodes, trees, margins = len(forest.feature), len(forest.roots), len(forest.base)
     return Grove(
         np.empty((nodes, 3), dtype=np.int32), np.empty((nodes, 1 + 2 * margins)), forest.subsets,
         make_memo(forest), np.empty((margins, trees)), np.empty(trees), np.empty(trees), np.empty(tracks),
         np.empty((trees, 2)), np.empty((nodes + 2, 2), dtype=np.int32),
+        np.empty((actions, BINS + 1)),
     )  # fmt: skip
 
 
@@ -84,7 +91,7 @@ def make_memo(forest: Forest) -> Memo:
 
 
 @kernel
-def _side(forest: Forest, v: int, cell: Cell, mask: Any, codes: Any) -> int:
+def _side(forest: Forest, v: int, cell: Cell, mask: Bools, codes: Codes) -> int:
     """-1 left, 1 right, 0 undecided; a category is undecided when its allowed levels differ."""
     feature, subset = forest.feature[v], forest.subset[v]
     if subset < 0:
@@ -105,7 +112,7 @@ def _side(forest: Forest, v: int, cell: Cell, mask: Any, codes: Any) -> int:
 
 
 @kernel
-def collapse(forest: Forest, grove: Grove, cell: Cell, mask: Any, codes: Any) -> None:
+def collapse(forest: Forest, grove: Grove, cell: Cell, mask: Bools, codes: Codes) -> None:
     """Copy what is undecided over a cell into the grove.
 
     `mask` says which levels of each actionable category are allowed, `codes` which of these a track is, or -1.
@@ -128,7 +135,7 @@ def collapse(forest: Forest, grove: Grove, cell: Cell, mask: Any, codes: Any) ->
 
 
 @kernel
-def _copy_tree(forest: Forest, grove: Grove, root: int, size: int, cell: Cell, mask: Any, codes: Any) -> int:
+def _copy_tree(forest: Forest, grove: Grove, root: int, size: int, cell: Cell, mask: Bools, codes: Codes) -> int:
     """Copy the undecided splits and the leaves of a tree behind the first `size` nodes; returns how many there are."""
     link, value, stack, margins = grove.link, grove.value, grove.stack, forest.base.shape[0]
     stack[0, 0], stack[0, 1] = root, -1
@@ -151,25 +158,24 @@ def _copy_tree(forest: Forest, grove: Grove, root: int, size: int, cell: Cell, m
             top += 2
         else:
             for m in range(margins):
-                value[size, 1 + m] = value[size, 1 + margins + m] = forest.values[v, m]
+                value[size, 1 + m], value[size, 1 + margins + m] = forest.values[v, m], -forest.values[v, m]
         size += 1
     return size
 
 
 @kernel
 def _sum_up(grove: Grove, first: int, size: int, margins: int) -> None:
-    """The largest and the least leaves below each split of a tree."""
+    """The largest leaves below each split of a tree, and the largest negatives."""
     link, value = grove.link, grove.value
     for v in range(size - 1, first - 1, -1):
         if link[v, 0] >= 0:
             right = link[v, 1]
-            for m in range(1, 1 + margins):
+            for m in range(1, 1 + 2 * margins):
                 value[v, m] = max(value[v + 1, m], value[right, m])
-                value[v, margins + m] = min(value[v + 1, margins + m], value[right, margins + m])
 
 
 @kernel
-def _goes(grove: Grove, v: int, cell: Cell) -> int:
+def goes(grove: Grove, v: int, cell: Cell) -> int:
     """-1 left, 1 right, 0 undecided, once levels are chosen."""
     track = grove.link[v, 0]
     if grove.link[v, 2] < 0:
@@ -184,7 +190,7 @@ def _goes(grove: Grove, v: int, cell: Cell) -> int:
 def _first_undecided(grove: Grove, v: int, cell: Cell) -> int:
     """Follow decided splits from a node: the first that is undecided, or the leaf."""
     while grove.link[v, 0] >= 0:
-        side = _goes(grove, v, cell)
+        side = goes(grove, v, cell)
         if side == 0:
             return v
         v = v + 1 if side < 0 else grove.link[v, 1]
@@ -192,8 +198,8 @@ def _first_undecided(grove: Grove, v: int, cell: Cell) -> int:
 
 
 @hot
-def _largest(grove: Grove, v: int, cell: Cell, m: int) -> float:
-    """The largest leaf below a node that a cell reaches; m is its column."""
+def largest(grove: Grove, v: int, cell: Cell, m: int) -> float:
+    """The largest leaf below a node that a cell reaches, in a column of the values."""
     link, value, stack, best = grove.link, grove.value, grove.stack, -np.inf
     stack[0, 0] = v
     top = 1
@@ -201,7 +207,7 @@ def _largest(grove: Grove, v: int, cell: Cell, m: int) -> float:
         top -= 1
         v = stack[top, 0]
         while value[v, m] > best and link[v, 0] >= 0:
-            side = _goes(grove, v, cell)
+            side = goes(grove, v, cell)
             if side == 0:
                 one, other = v + 1, link[v, 1]
                 if value[other, m] > value[one, m]:
@@ -212,28 +218,6 @@ def _largest(grove: Grove, v: int, cell: Cell, m: int) -> float:
             else:
                 v = v + 1 if side < 0 else link[v, 1]
         if value[v, m] > best:
-            best = value[v, m]
-    return best
-
-
-@hot
-def _smallest(grove: Grove, v: int, cell: Cell, m: int) -> float:
-    """The least leaf below a node that a cell reaches; m is its column."""
-    link, value, stack, best = grove.link, grove.value, grove.stack, np.inf
-    stack[0, 0] = v
-    top = 1
-    while top > 0:
-        top -= 1
-        v = stack[top, 0]
-        while value[v, m] < best and link[v, 0] >= 0:
-            side = _goes(grove, v, cell)
-            if side == 0:
-                stack[top, 0] = link[v, 1]
-                top += 1
-                v = v + 1
-            else:
-                v = v + 1 if side < 0 else link[v, 1]
-        if value[v, m] < best:
             best = value[v, m]
     return best
 
@@ -258,13 +242,13 @@ def advance(grove: Grove, memo: Memo, cell: Cell) -> int:
 
 
 @kernel
-def most_of(forest: Forest, grove: Grove, memo: Memo, members: Any, cell: Cell) -> bool:
+def most_of(forest: Forest, grove: Grove, memo: Memo, members: Codes, cell: Cell) -> bool:
     """Each tree's largest value for each margin of a goal in a cell; False if some margin cannot reach its need."""
     for g in range(members.shape[0]):
         m = members[g]
         total = memo.numbers[m]
         for at in range(int(memo.numbers[COUNT])):
-            grove.most[g, at] = _largest(grove, memo.marks[at], cell, 1 + m)
+            grove.most[g, at] = largest(grove, memo.marks[at], cell, 1 + m)
             total += grove.most[g, at]
         over = total - forest.need[m]
         if over < -forest.rounding_error[m] or (
@@ -275,29 +259,34 @@ def most_of(forest: Forest, grove: Grove, memo: Memo, members: Any, cell: Cell) 
 
 
 @kernel
-def worth_of(forest: Forest, grove: Grove, memo: Memo, members: Any, cell: Cell, strict: float, gains: bool) -> int:
-    """How a point fares, a narrow cell: 1 surely favourable, 0 only the model can tell, -1 not.
+def worth_of(forest: Forest, grove: Grove, memo: Memo, members: Codes, cell: Cell, strict: float, trust: float) -> int:
+    """How a point fares, a narrow cell: 1 surely favourable, 0 only the model can tell, -1 not, -2 nor is what so much
+    of all that trees could still add would lead to.
 
-    `gains`: what each tree could still add in the margins that lack something is left in the grove, beside what
-    `most_of` found.
+    That is left in the grove, for the margins that lack something, beside what `most_of` found; without trust it is not
+    asked for.
     """
     verdict, margins, count = 1, memo.numbers.shape[0] - 1, int(memo.numbers[COUNT])
-    if gains:
+    if trust > 0.0:
         for at in range(count):
             grove.gain[at] = 0.0
     for g in range(members.shape[0]):
         m = members[g]
         total = memo.numbers[m]
         for at in range(count):
-            grove.worth[at] = _smallest(grove, memo.marks[at], cell, 1 + margins + m)
+            grove.worth[at] = -largest(grove, memo.marks[at], cell, 1 + margins + m)
             total += grove.worth[at]
         over, rounding_error = total - forest.need[m], forest.rounding_error[m]
         if over > strict * rounding_error or (over == 0.0 and rounding_error == 0.0 and forest.closed[m]):
             continue
         verdict = min(verdict, 0 if rounding_error > 0.0 and over >= -rounding_error else -1)
-        if gains:
+        if trust > 0.0:
             for at in range(count):
-                grove.gain[at] += max(grove.most[g, at] - grove.worth[at], 0.0)
+                more = max(grove.most[g, at] - grove.worth[at], 0.0)
+                grove.gain[at] += more
+                over += trust * more
+            if trust < 1.0 and over < 0.0:
+                return -2
     return verdict
 
 
@@ -337,7 +326,7 @@ def choose_split(grove: Grove, memo: Memo) -> tuple[int, float]:
 
 
 @kernel
-def weighted_median(count: int, votes: Any) -> float:
+def weighted_median(count: int, votes: Floats) -> float:
     """The value at which half of the weight is reached; `votes` are (value, weight), and are sorted."""
     gap = count // 2
     while gap > 0:

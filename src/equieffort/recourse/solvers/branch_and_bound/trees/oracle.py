@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,12 @@ from equieffort.models.classifiers import TreeView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.branch_and_bound.compiled_problem import SearchArrays, plain
 
-LAST_BUDGET = 512.0
+if TYPE_CHECKING:
+    from equieffort.foundations.jit import Linked
+
+GROWTH, LAST_BUDGET, PATIENCE = 2.0, 512.0, 256
+INTERPRETED = 0.01, 2e-5
+"""Seconds about that a person takes, and more for each node of the trees, where the search is interpreted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +30,12 @@ class TreeOracle:
     least: Floats
     """(track) the least threshold of the forest, infinite where there is none."""
     most: Floats
-    budgets = LAST_BUDGET, np.inf
-    relative_error = None
+    budgets = GROWTH, LAST_BUDGET, PATIENCE, np.inf
+    relative_error, planes = None, 0
 
     @classmethod
     def of(cls, problem: RecourseProblem, view: TreeView) -> TreeOracle:
-        """The arrays of a problem; raises `NotLinear` if an action reaches a bent equation."""
+        """The arrays of a problem; raises `Misfit` if an action reaches a bent equation."""
         from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import Forest
 
         forest = Forest(
@@ -55,8 +60,13 @@ class TreeOracle:
         np.maximum.at(most, view.feature[splits], view.threshold[splits])
         return cls(view, arrays, forest, least, most)
 
-    def search(self) -> Any:
-        """The compiled search."""
+    @property
+    def interpreted(self) -> float:
+        """Seconds about that a person takes where the search is interpreted."""
+        return INTERPRETED[0] + INTERPRETED[1] * len(self.forest.left)
+
+    def search(self) -> Linked:
+        """The search with this oracle."""
         from equieffort.recourse.solvers.branch_and_bound.trees.oracle_kernels import search_trees
 
         return search_trees
@@ -89,7 +99,8 @@ class TreeOracle:
                     reach = np.minimum(room, way / strength[k, j])
                     cost = price[:, j] * reach
                     if people.curves.bends:
-                        costs_at(people.curves, j, plain(fact + (reach if price is people.up else -reach)), cost)
+                        goal = plain(fact + (reach if price is people.up else -reach))
+                        costs_at(people.curves, j, goal, cost, work=2e-6 * len(goal))
                     own = np.where((own == 0) | ((cost > 0) & (cost < own)), cost, own)
             cheapest = np.where(own > 0, np.minimum(cheapest, own), cheapest)
         return self.forest, people._replace(budget=plain(cheapest / 16.0))

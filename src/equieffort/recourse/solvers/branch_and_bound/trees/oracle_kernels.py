@@ -6,10 +6,11 @@ its followers are rounded; otherwise it is split where the trees still could gai
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from equieffort.foundations.arrays import Bools
 from equieffort.foundations.jit import kernel, linked
 from equieffort.foundations.records import record
 from equieffort.foundations.tolerances import ROUNDING, TOLERANCE
@@ -17,6 +18,8 @@ from equieffort.recourse.solvers.branch_and_bound.arrays import (
     ASK,
     CLOSED,
     COUNT,
+    HASTE,
+    LOOKED,
     THIN,
     Cell,
     CompiledBatch,
@@ -26,7 +29,13 @@ from equieffort.recourse.solvers.branch_and_bound.arrays import (
     Search,
     Split,
 )
-from equieffort.recourse.solvers.branch_and_bound.box_kernels import GIVE, ROUNDS, cheapest, copy, cost_of
+from equieffort.recourse.solvers.branch_and_bound.box_kernels import (
+    SEARCH_ROUNDING,
+    SEARCH_TOLERANCE,
+    cheapest,
+    copy,
+    cost_of,
+)
 from equieffort.recourse.solvers.branch_and_bound.node_kernels import (
     no_split,
     split_action,
@@ -43,6 +52,7 @@ from equieffort.recourse.solvers.branch_and_bound.point_kernels import (
     place,
 )
 from equieffort.recourse.solvers.branch_and_bound.search_kernels import search_people
+from equieffort.recourse.solvers.branch_and_bound.trees.charge_kernels import pays_enough
 from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import (
     Forest,
     Grove,
@@ -58,17 +68,20 @@ from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import 
 from equieffort.recourse.solvers.kernels.cost_curves import most_underpaid
 from equieffort.recourse.solvers.kernels.simplex import EMPTY
 
+TRUST = 1.0, 0.5, 0.62, 0.75, 1.0
+"""How much of what trees could still add is hoped for in the end, by haste."""
+
 
 @record
 class Tools(NamedTuple):
     """What is left of the forest over all roots of a round, and room for it."""
 
     grove: Grove
-    is_collapsed: Any
+    is_collapsed: Bools
     """(1) false while roots are still being opened."""
     union: Cell
     """The range of every track over all roots."""
-    mask: Any
+    mask: Bools
     """(c, level) the levels that roots allow."""
 
 
@@ -77,7 +90,9 @@ def make_tools(forest: Forest, problem: CompiledProblem, people: CompiledBatch) 
     t, levels = people.x.shape[1], people.level_price.shape[2]
     mask = np.empty((max(problem.categories.shape[0], 1), levels), dtype=np.bool_)
     union = Cell(np.empty(t), np.empty(t))
-    return Tools(make_grove(forest, t), np.zeros(1, dtype=np.bool_), union, mask), make_memo(forest)
+    return Tools(make_grove(forest, t, problem.actions.shape[0]), np.zeros(1, dtype=np.bool_), union, mask), make_memo(
+        forest
+    )
 
 
 @kernel
@@ -118,7 +133,7 @@ def examine(search: Search, person: Person, limit: float, bound: float) -> Split
     count = _recall(search)
     if not most_of(search.oracle, grove, search.memo, person.members, space.cell):
         return no_split(CLOSED, bound)
-    clause, is_good = -1, False
+    clause, is_good, trust = -1, False, TRUST[search.counts[HASTE]]
     copy(space.z, space.point.z)
     for at in range(count):
         grove.gain[at] = 1.0
@@ -131,8 +146,16 @@ def examine(search: Search, person: Person, limit: float, bound: float) -> Split
             if verdict >= 0:
                 left = grove.whole if is_whole else search.memo
                 verdict = worth_of(
-                    search.oracle, grove, left, person.members, space.point.cell, options.strict, is_whole == 0
+                    search.oracle,
+                    grove,
+                    left,
+                    person.members,
+                    space.point.cell,
+                    options.strict,
+                    0.0 if is_whole else trust,
                 )
+        if verdict < -1:
+            return no_split(CLOSED, bound)
         clause = broken_clause(problem, person, space.point.cell)
         if clause >= 0:
             continue
@@ -148,6 +171,9 @@ def examine(search: Search, person: Person, limit: float, bound: float) -> Split
         asks = verdict == 0 and is_near and count == 0 and options.asks
         if asks and is_decided(grove, space.point.cell):
             return no_split(ASK, bound)
+    # Easy searches are over before charging trees is worth it.
+    if search.counts[LOOKED] > options.patience // 4 and not pays_enough(search, person, limit):
+        return no_split(CLOSED, bound)
     return _choose(search, person, clause, is_good, bound)
 
 
@@ -178,7 +204,7 @@ def _candidate(search: Search, person: Person, firmly: bool) -> bool:
         k = problem.tracks[slot]
         least, most = space.box.floor[slot], space.box.roof[slot]
         # The program lets a follower pass its ends by this much, so the step inside must be larger.
-        forgiven = 2.0 * (GIVE + ROUNDS * abs(person.still[k]))
+        forgiven = 2.0 * (SEARCH_TOLERANCE + SEARCH_ROUNDING * abs(person.still[k]))
         keep_low = keep_high = person.fixed[k]
         if firmly and not person.fixed[k]:
             least, most = space.cell.low[k], space.cell.high[k]
@@ -235,6 +261,7 @@ search_trees = linked(
     search_people,
     "trees",
     is_large=True,
+    worth=12.0,
     begin_person=begin_person,
     begin_round=begin_round,
     add_root=add_root,

@@ -216,3 +216,36 @@ def test_warnings_kept_in_the_audit_speak_of_the_spec(made):
 def test_rules_that_match_nobody_are_told_before_solving(made):
     with pytest.warns(EquieffortWarning, match="matches nobody. Did you mean 'north'"):
         prepare(made('"age < 40"', "\"`test place` = 'nort'\""))
+
+
+@pytest.mark.parametrize(
+    ("labels", "at", "says"),
+    [
+        ("{groups: {woman: women, men: men}}", (16, 33), "labels.groups names 'men', which is no group."),
+        ("{features: {year: time at work}}", (16, 21), "labels.features names 'year', which is no column."),
+        ("{levels: {degre: {none: no degree}}}", (16, 19), "labels.levels names 'degre', which is no column."),
+        (
+            "{levels: {degree: {masterr: a master}}}",
+            (16, 28),
+            "names 'masterr', which is no level of 'degree'. Did you",
+        ),
+        ("{features: {years: score}}", (16, 9), "calls something 'score', which is the name of something else."),
+    ],
+)
+def test_a_label_of_what_does_not_exist_is_told_with_its_line(made, labels, at, says):
+    error = refused(made('subgroups: {young: "age < 40"}\n', f'subgroups: {{young: "age < 40"}}\nlabels: {labels}\n'))
+    assert (error.code, (error.line, error.column)) == ("SCHEMA_LABELS", at)
+    assert f"a.yaml, line {at[0]}, column {at[1]}: labels" in error.what
+    assert says in error.what
+
+
+def test_columns_that_are_said_to_be_unused_are_not_warned_of(made):
+    table = people().assign(street="x", note="y")
+    told = {w.code: w for w in run_spec(made(table=table)).warnings}
+    assert "'street', 'note'" in told["DATA_EXTRA_COLUMNS"].what
+    assert "role unused" in told["DATA_EXTRA_COLUMNS"].fix
+    spec = made("subgroups:", "  street: unused\n  note: {role: unused}\nsubgroups:", table=table)
+    audit = run_spec(spec)
+    assert "DATA_EXTRA_COLUMNS" not in {w.code for w in audit.warnings}
+    # What plays no part may still be asked about.
+    assert str(audit.subgroup("street = 'x'").verdict).splitlines()[1:] == str(audit.verdict).splitlines()[1:]
