@@ -303,8 +303,11 @@ class UnequalError(EquieffortError):
 class EquieffortWarning(_Problem, UserWarning):
     """Something the reader of the result should know: printed in one line with its code.
 
-    `code`, `what`, `why` and `fix` are attributes, `long` is all of them; an audit keeps its warnings in `warnings`.
+    `code`, `what`, `why` and `fix` are attributes, `long` is all of them; an audit keeps its warnings in `warnings`,
+    but for those that are about the run and not `of_result`.
     """
+
+    of_result: bool = True
 
     def _message(self) -> str:
         return f"{' '.join(self.what.split())} ({self.code})"
@@ -353,17 +356,21 @@ def warn(code: str, what: Text, *, fix: Text = "", keep: bool = True) -> None:
 
     What is about the run and not about its result is not to `keep`: another run has the same result without it.
     """
-    tell_again(EquieffortWarning(code, what, fix), keep=keep)
+    warning = EquieffortWarning(code, what, fix)
+    if not keep:
+        warning.of_result = False
+    tell_again(warning)
 
 
-def tell_again(warning: EquieffortWarning, *, keep: bool = True) -> None:
+def tell_again(warning: EquieffortWarning) -> None:
     """Issue a warning that was made before, perhaps in another process."""
-    code, kept = warning.code, _collector.get() if keep else None
-    if kept is not None:
-        if any((code, warning.what) == (other.code, other.what) for other in kept):
+    kept, in_silence = _collector.get(), _in_silence.get()
+    # In silence somebody else issues them, who then sees what is of the result.
+    if kept is not None and (warning.of_result or in_silence):
+        if any((warning.code, warning.what) == (other.code, other.what) for other in kept):
             return
         kept.append(warning)
-    if not _in_silence.get():
+    if not in_silence:
         warnings.warn(warning, stacklevel=_outside())
 
 

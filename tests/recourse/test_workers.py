@@ -352,7 +352,7 @@ class Hungry:
             resource = pytest.importorskip("resource")
             before = resource.getrlimit(resource.RLIMIT_AS)
             used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20), before[1]))
+            resource.setrlimit(resource.RLIMIT_AS, (used + (30 << 20), before[1]))
             try:
                 np.ones((len(X), 1 << 18), dtype=np.uint8)
             finally:

@@ -13,6 +13,7 @@ from typing import Any
 
 from equieffort.errors import RunError, many, tell_again, warn
 from equieffort.foundations.log import log
+from equieffort.foundations.memory import peak, warn_of_memory
 from equieffort.foundations.workers import Crew, Done, Processes, Ready, Shared, Unknown, cores, died, is_gone
 
 Span = tuple[int, int]
@@ -238,34 +239,13 @@ class Dealing:
         if stop - start == 1:
             raise RunError(
                 "RUN_MEMORY",
-                f"There is not enough memory to solve {self.label(start)} alone{_peak()}.",
+                f"There is not enough memory to solve {self.label(start)} alone{peak()}.",
                 fix="Use a machine with more memory, fewer workers, or a smaller model.",
             )
         middle = (start + stop) // 2
         self.size = self.most = max(1, middle - start)
         self.pending.extendleft([(middle, stop), (start, middle)])
-        warn_of_memory(stop - start)
-
-
-def warn_of_memory(people: int) -> None:
-    """Memory was too short for so many at once, and smaller parts are tried."""
-    warn(
-        "RUN_MEMORY",
-        f"Memory ran short with {people:,} people at once{_peak()}. Smaller parts are tried.",
-        fix="Use fewer workers, or a machine with more memory.",
-        keep=False,
-    )
-
-
-def _peak() -> str:
-    """The most memory that this process has had, in words."""
-    try:
-        import resource
-        import sys
-    except ImportError:  # not on Windows
-        return ""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return f" (this process had at most {most / 2**30:.1f} GiB)"
+        warn_of_memory(f"{stop - start:,} people were at work together")
 
 
 def _lost(spans: list[Span], deaths: int, label: Callable[[int], str]) -> RunError:

@@ -1,10 +1,12 @@
-"""Memory that was freed, given back to the system."""
+"""Memory: what was freed given back to the system, and what is said where it is too short."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
 from contextlib import suppress
+
+from equieffort.errors import warn
 
 
 def give_back() -> None:
@@ -18,3 +20,23 @@ def give_back() -> None:
     # Only glibc has it.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def warn_of_memory(when: str) -> None:
+    """Memory was too short for so much at once, and smaller parts are tried."""
+    warn(
+        "RUN_MEMORY",
+        f"Memory ran short when {when}{peak()}. Smaller parts are tried.",
+        fix="Use fewer workers, or a machine with more memory.",
+        keep=False,
+    )
+
+
+def peak() -> str:
+    """The most memory that this process has had, in words."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return ""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return f" (this process had at most {most / 2**30:.1f} GiB)"

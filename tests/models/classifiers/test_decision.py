@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.limits import unlimited
 
 from equieffort import Feature, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
-from equieffort.errors import DataError, EquieffortError, ModelError
+from equieffort.errors import DataError, EquieffortError, EquieffortWarning, ModelError
 from equieffort.models.classifiers import Decision
 
 
@@ -216,3 +216,37 @@ def test_without_declared_classes_the_answers_tell():
     # Nobody among these people gets it, which is not the same as that it does not exist.
     never = Silent(lambda X: np.full(len(X), "no"))
     assert not Decision.of(never, "yes", frame).is_favourable(frame).any()
+
+
+class Narrow:
+    """A model that has room for so many rows at once, and writes down how many it answered about."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def __init__(self, room: int) -> None:
+        self.room, self.answered = room, []
+
+    def predict(self, X):
+        if len(X) > self.room:
+            raise MemoryError
+        self.answered.append(len(X))
+        return np.where(X["a"] > 0, "yes", "no")
+
+
+def test_memory_too_short_for_all_rows_means_fewer_at_once_and_is_said_once():
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=1000)})
+    model = Narrow(130)
+    decision = Decision(model, ("a",), "yes", bare=False)
+    with pytest.warns(EquieffortWarning, match="asked about 1,000 rows.*RUN_MEMORY"):
+        found = decision.is_favourable(frame)
+    assert found.tolist() == (frame["a"] > 0).tolist()
+    assert model.answered == [125] * 8
+    # What was learned is kept: nothing is said, and nothing tried in vain, of the next.
+    decision.is_favourable(frame.iloc[:300])
+    assert model.answered[8:] == [125, 125, 50]
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_memory_too_short_for_one_row_stays_what_it_is():
+    with pytest.raises(MemoryError):
+        Decision(Narrow(0), ("a",), "yes", bare=False).is_favourable(pd.DataFrame({"a": [1.0, -1.0]}))

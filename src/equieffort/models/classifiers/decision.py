@@ -6,6 +6,7 @@ declared rule is the decision.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -18,6 +19,7 @@ from equieffort.data.frames import Bools, Floats, require_columns
 from equieffort.data.one_hot import OneHot
 from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence, warn
 from equieffort.foundations.arguments import as_plain, names_in
+from equieffort.foundations.memory import warn_of_memory
 from equieffort.models.classifiers.naming import model_name
 
 _bad_labels = partial(ModelError, "MODEL_LABELS")
@@ -28,6 +30,13 @@ ASKED_ALONE = 200
 
 NAN = "What is missing reaches the model as None or NA, which it does not take for missing: write NaN in its place."
 """The way out where a model knows one mark for a missing value and the table holds another."""
+
+
+@dataclass
+class AtOnce:
+    """How many rows the model is asked about at once: fewer, once memory was too short for more."""
+
+    most: int = sys.maxsize
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +61,7 @@ class Decision:
     """The types of the columns over which categories are spread."""
     missing: Mapping[str, Any] = field(default_factory=dict)
     """Features whose value is missing for whoever is asked about, and what stands for that in the table."""
+    at_once: AtOnce = field(default_factory=AtOnce, repr=False)
 
     def __post_init__(self) -> None:
         if not self.own:
@@ -234,11 +244,20 @@ class Decision:
         return np.asarray(chances[:, [known.index(label) for label in self.wanted]].sum(axis=1))
 
     def _ask(self, method: str, what: str, frame: pd.DataFrame, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        """The model's answers, checked; asked about fewer rows at once where memory is too short for all."""
+        most = self.at_once.most
+        if len(frame) > most:
+            parts = [frame.iloc[start : start + most] for start in range(0, len(frame), most)]
+            return np.concatenate([self._ask(method, what, part, shape) for part in parts])
         try:
             answers = np.asarray(getattr(self.classifier, method)(self.model_input(frame)))
         except MemoryError:
-            # Fewer people at once may do.
-            raise
+            if len(frame) <= 1:
+                raise
+            if most == sys.maxsize:
+                warn_of_memory(f"the model was asked about {len(frame):,} rows")
+            self.at_once.most = len(frame) // 2
+            return self._ask(method, what, frame, shape)
         except Exception as error:
             raise self._failed(error, method, frame) from error
         if answers.shape != (len(frame), *shape):
