@@ -60,12 +60,13 @@ def test_few_a_side_are_not_judged(unequal):
     assert few["note"].str.contains("TOO_FEW").all()
 
 
-def test_where_effort_is_equal_hardly_any_audit_names_anybody():
+@pytest.mark.parametrize(("audits", "most"), [(12, 2), pytest.param(40, 4, marks=pytest.mark.verify)])
+def test_where_effort_is_equal_hardly_any_audit_names_anybody(audits, most):
     with_names = sum(
-        bool((audited(0.0, 150, seed).individuals(0.3)["outcome"] == "unequal").any()) for seed in range(40)
+        bool((audited(0.0, 150, seed).individuals(0.3)["outcome"] == "unequal").any()) for seed in range(audits)
     )
-    # Four audits of forty happen by chance with 5 % in one of twenty tries.
-    assert with_names <= 4
+    # At 5 % chance takes more than four of forty, or more than two of twelve, in less than one of twenty tries.
+    assert with_names <= most
 
 
 def test_names_that_are_none_are_refused(unequal):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import shutil
-import subprocess
-import sys
 import unicodedata
+from functools import cache
 from pathlib import Path
 
 import pypdf
@@ -14,7 +13,9 @@ import pytest
 from playwright import sync_api as api
 from tests.report.test_report import SECTIONS
 from tests.report.worlds import GROUPS, HOSTILE, LABELS, hostile, loans, two, world
+from typer.testing import CliRunner
 
+from equieffort.cli import app
 from equieffort.report import render
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -42,18 +43,44 @@ def address(tmp_path_factory):
     return path.as_uri()
 
 
-@pytest.fixture
-def opened(browser, address):
-    """The page, what it logged and what it asked for."""
-    page = browser.new_page(viewport={"width": 1300, "height": 900})
-    said, asked = [], []
+@pytest.fixture(scope="module")
+def loans_address(tmp_path_factory):
+    path = tmp_path_factory.mktemp("loans") / "loans.html"
+    path.write_text(render(loans(), title="Loans"), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def tab(browser):
+    """One page for all tests, what it logged and what it asked for: a page of its own is a process of its own."""
+    page, said, asked = browser.new_page(), [], []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("dialog", lambda dialog: said.append(dialog.message))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(address)
     yield page, said, asked
     page.close()
+
+
+@pytest.fixture(scope="module")
+def show(tab):
+    """Load a page anew, in a window of that size."""
+
+    def load(address, width=1300, height=900):
+        page, said, asked = tab
+        page.set_viewport_size({"width": width, "height": height})
+        said.clear()
+        asked.clear()
+        page.goto(address)
+        return page
+
+    return load
+
+
+@pytest.fixture
+def opened(show, tab, address):
+    show(address)
+    return tab
 
 
 def test_opens_in_silence(opened, address):
@@ -94,9 +121,8 @@ def test_hostile_names_show_as_text(opened):
 
 
 @pytest.mark.parametrize("width", [1300, 390])
-def test_nothing_sticks_out(browser, address, width):
-    page = browser.new_page(viewport={"width": width, "height": 800})
-    page.goto(address)
+def test_nothing_sticks_out(show, address, width):
+    page = show(address, width, 800)
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     outside = page.evaluate(
@@ -107,13 +133,11 @@ def test_nothing_sticks_out(browser, address, width):
         }).map(text => text.textContent)"""
     )
     assert outside == []
-    page.close()
 
 
-def test_a_narrow_screen_says_where_to_scroll(browser, address):
+def test_a_narrow_screen_says_where_to_scroll(show, address):
     for width, visible in ((390, True), (1300, False)):
-        page = browser.new_page(viewport={"width": width, "height": 800})
-        page.goto(address)
+        page = show(address, width, 800)
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
         hidden = page.evaluate(
             """() => [...document.querySelectorAll('.scroll:not(.wide)')]
@@ -124,16 +148,13 @@ def test_a_narrow_screen_says_where_to_scroll(browser, address):
         )
         assert hidden == [] or not visible
         assert page.locator(".hint").first.is_visible() is visible
-        page.close()
 
 
-def test_a_wide_screen_is_used(browser, address):
-    page = browser.new_page(viewport={"width": 1400, "height": 800})
-    page.goto(address)
+def test_a_wide_screen_is_used(show, address):
+    page = show(address, 1400, 800)
     boxes = {
         name: page.locator(name).bounding_box() for name in ("nav ol", "main", "#chart-acr", "#chart-individual-acr")
     }
-    page.close()
     contents, main, left, right = boxes.values()
     # The contents stand at the side, the page is centred and at most 1,080 px wide, pictures beside each other.
     assert contents["x"] + contents["width"] <= main["x"]
@@ -145,9 +166,8 @@ def test_a_wide_screen_is_used(browser, address):
 
 
 @pytest.mark.parametrize("width", [360, 1300, 3840])
-def test_a_picture_has_letters_of_the_size_of_the_text(browser, address, width):
-    page = browser.new_page(viewport={"width": width, "height": 800})
-    page.goto(address)
+def test_a_picture_has_letters_of_the_size_of_the_text(show, address, width):
+    page = show(address, width, 800)
     sizes = page.evaluate(
         """() => {
             const body = parseFloat(getComputedStyle(document.querySelector('main p')).fontSize);
@@ -156,7 +176,6 @@ def test_a_picture_has_letters_of_the_size_of_the_text(browser, address, width):
                     / text.closest('svg').viewBox.baseVal.width / body);
         }"""
     )
-    page.close()
     assert len(sizes) > 10
     assert all(0.6 <= size <= 1.1 for size in sizes)
     if width > 1000:
@@ -214,62 +233,70 @@ def test_the_dark_is_dark(browser, address):
 # -- print ------------------------------------------------------------------------------------------------------------
 
 
-def printed(browser, address, before="", paper="A4") -> list[str]:
-    """The text of each printed page."""
-    page = browser.new_page()
-    page.goto(address)
-    if before:
-        page.evaluate(before)
-    reader = pypdf.PdfReader(io.BytesIO(page.pdf(format=paper)))
-    page.close()
-    # Letters that a font joins come apart, so that words can be found.
-    texts = [unicodedata.normalize("NFKC", part.extract_text()) for part in reader.pages]
-    return [" ".join(text.split()) for text in texts]
+@pytest.fixture(scope="module")
+def printed(show):
+    """The text of each printed page; a page that several tests look at is printed once."""
+
+    @cache
+    def texts(address, before="", paper="A4") -> list[str]:
+        page = show(address)
+        if before:
+            page.evaluate(before)
+        reader = pypdf.PdfReader(io.BytesIO(page.pdf(format=paper)))
+        # Letters that a font joins come apart, so that words can be found.
+        found = [unicodedata.normalize("NFKC", part.extract_text()) for part in reader.pages]
+        return [" ".join(text.split()) for text in found]
+
+    return texts
 
 
-def test_the_first_page_can_be_printed_alone(browser, address):
-    first, second, *_ = printed(browser, address)
+def test_the_first_page_can_be_printed_alone(printed, address):
+    first, second, *_ = printed(address)
     for words in ("inconclusive", "Ratio of average efforts (ACR)", "not judged", "Refused", "Read with care", "next"):
         assert words.lower() in first.lower()
     assert second.startswith("Who was audited")
     assert "Who was audited" not in first
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    done = CliRunner().invoke(app, ["demo", "german", "--out", str(folder / "german")])
+    assert done.exit_code == 0, done.output
+    return (folder / "german.html").as_uri()
+
+
 @pytest.mark.parametrize("paper", ["A4", "Letter"])
-def test_the_demo_with_its_notions_prints_on_six_pages(browser, tmp_path, paper):
-    command = [sys.executable, "-m", "equieffort", "demo", "german", "--out", "german"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=600)
-    assert len(printed(browser, (tmp_path / "german.html").as_uri(), paper=paper)) <= 6
+def test_the_demo_with_its_notions_prints_on_six_pages(printed, demo, paper):
+    assert len(printed(demo, paper=paper)) <= 6
 
 
-def test_a_plain_audit_prints_on_six_pages(browser, tmp_path):
+def test_a_plain_audit_prints_on_six_pages(printed, tmp_path):
     path = tmp_path / "plain.html"
     path.write_text(render(world(), title="Loans"), encoding="utf-8")
-    pages = printed(browser, path.as_uri())
+    pages = printed(path.as_uri())
     assert len(pages) <= 6
     text = " ".join(pages)
     for words in ("Register of assumptions", "Cheapest actions by feature", "Evidence", "SHA-256", "Solver"):
         assert words in text
 
 
-def test_what_each_notion_adds_is_on_the_screen_and_left_out_of_print(browser, tmp_path):
+def test_what_each_notion_adds_is_on_the_screen_and_left_out_of_print(show, printed, tmp_path):
     path = tmp_path / "notions.html"
-    audit = world().with_notions()
+    audit = world(n=120).with_notions()
     path.write_text(render(audit, title="Loans"), encoding="utf-8")
     found = audit.provenance.notions
     adds = {found.notion(one.notion).adds for one in found.readings if found.notion(one.notion).adds}
-    page = browser.new_page(viewport={"width": 1300, "height": 900})
-    page.goto(path.as_uri())
+    page = show(path.as_uri())
     shown = " ".join(page.locator("section#notions").inner_text().split())
-    page.close()
-    text = " ".join(printed(browser, path.as_uri()))
+    text = " ".join(printed(path.as_uri()))
     assert "Notions that compare groups" in text
     said = [words for words in adds if words in shown]
     assert len(said) > 5
     assert [words for words in said if words in text] == []
 
 
-def test_columns_of_a_letter_stand_below_each_other_and_no_head_is_cut(browser, tmp_path):
+def test_columns_of_a_letter_stand_below_each_other_and_no_head_is_cut(show, tmp_path):
     loans(200).with_alternatives(3).letters(tmp_path / "letters")
     (path,) = sorted((tmp_path / "letters").glob("*.html"), key=lambda one: one.read_text().count("<table"))[-1:]
     ends = """() => [...document.querySelectorAll('section table')].map(table => [...table.querySelectorAll('thead th')]
@@ -277,19 +304,15 @@ def test_columns_of_a_letter_stand_below_each_other_and_no_head_is_cut(browser, 
     cut = """() => [...document.querySelectorAll('th, td')].filter(cell => cell.scrollWidth > cell.clientWidth)
         .map(cell => cell.textContent)"""
     for width in (400, 800, 1400):
-        page = browser.new_page(viewport={"width": width, "height": 900})
-        page.goto(path.as_uri())
+        page = show(path.as_uri(), width)
         assert page.evaluate(cut) == []
         tables = page.evaluate(ends)
         assert len(tables) > 1
         assert width == 400 or len({tuple(table) for table in tables}) == 1
-        page.close()
 
 
-def test_a_surrogate_and_long_names_print_on_six_pages_the_first_of_them_alone(browser, tmp_path):
-    path = tmp_path / "loans.html"
-    path.write_text(render(loans(), title="Loans"), encoding="utf-8")
-    pages = printed(browser, path.as_uri())
+def test_a_surrogate_and_long_names_print_on_six_pages_the_first_of_them_alone(printed, loans_address):
+    pages = printed(loans_address)
     assert len(pages) <= 6
     assert pages[1].startswith("Who was audited")
     for words in (
@@ -302,11 +325,8 @@ def test_a_surrogate_and_long_names_print_on_six_pages_the_first_of_them_alone(b
 
 
 @pytest.mark.parametrize("width", [400, 800, 1400])
-def test_long_names_stay_whole_and_within_their_pictures(browser, tmp_path, width):
-    path = tmp_path / "loans.html"
-    path.write_text(render(loans(), title="Loans"), encoding="utf-8")
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto(path.as_uri())
+def test_long_names_stay_whole_and_within_their_pictures(show, loans_address, width):
+    page = show(loans_address, width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     outside, texts = page.evaluate(
         """() => [[...document.querySelectorAll('svg text')].filter(text => {
@@ -320,15 +340,13 @@ def test_long_names_stay_whole_and_within_their_pictures(browser, tmp_path, widt
     for name in LABELS["features"].values():
         assert any(name in text for text in texts), name
     assert not any("…" in text for text in texts)
-    page.close()
 
 
-def test_names_of_wide_letters_end_within_their_pictures(browser, tmp_path):
+def test_names_of_wide_letters_end_within_their_pictures(show, tmp_path):
     path = tmp_path / "wide.html"
     schema = {"groups": {"ash": "women", "birch": "MMWW mmww"}}
     path.write_text(render(two(schema), title="Loans"), encoding="utf-8")
-    page = browser.new_page(viewport={"width": 800, "height": 900})
-    page.goto(path.as_uri())
+    page = show(path.as_uri(), 800)
     outside = page.evaluate(
         """() => [...document.querySelectorAll('svg text')].filter(text => {
             const box = text.getBoundingClientRect(), around = text.closest('svg').getBoundingClientRect();
@@ -337,14 +355,13 @@ def test_names_of_wide_letters_end_within_their_pictures(browser, tmp_path):
     )
     assert outside == []
     assert page.locator("#chart-effort-curve text", has_text="women").count() == 1
-    page.close()
 
 
-def test_the_appendix_is_printed_only_where_it_is_open(browser, address):
-    closed = " ".join(printed(browser, address))
+def test_the_appendix_is_printed_only_where_it_is_open(printed, address):
+    closed = " ".join(printed(address))
     assert "Structural equations" not in closed
     assert "Appendix" not in closed
-    pages = printed(browser, address, "document.querySelectorAll('#appendix details').forEach(d => { d.open = true })")
+    pages = printed(address, "document.querySelectorAll('#appendix details').forEach(d => { d.open = true })")
     start = next(k for k, text in enumerate(pages) if text.startswith("Appendix"))
     text = " ".join(pages[start:])
     for words in ("Structural equations", "title: <script>"):

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.limits import unlimited
-from tests.report.test_report import Page, cells, charts_of, laid_out, tables_of
+from tests.report.test_report import Page, cells, charts_of, laid_out, page_of, tables_of
+from tests.report.worlds import plain as plain_world
 from tests.report.worlds import unsettled, world
 from tests.samples import compared
 
@@ -28,7 +29,7 @@ from equieffort.words.shown import caveats
 
 @pytest.fixture(scope="module")
 def audit() -> ee.Audit:
-    return world(subgroups={"cooks": "job = 'cook'"})
+    return plain_world()
 
 
 def drawing(panels, **given) -> ElementTree.Element:
@@ -328,7 +329,7 @@ def test_hidden_measures_are_not_drawn(audit):
     assert rows[MEASURES["acr"].title][-1] == rows[MEASURES["rd"].title][-1] == "hidden"
     assert rows[MEASURES["acr"].title][5:7] == ["hidden", "hidden"]
     found = audit.measures.query("level == 'system' and group == 'ash'").set_index("measure")
-    for text in (Page(render(audit, suppress_below=k)).text, model_card(audit, suppress_below=k)):
+    for text in (Page(page_of(audit, k)).text, model_card(audit, suppress_below=k)):
         for name in ("rd", "restricted_effort", "needs_more", "burden"):
             assert MEASURES[name].show(found.loc[name, "high"]) not in text
         assert "142" not in text
@@ -336,11 +337,11 @@ def test_hidden_measures_are_not_drawn(audit):
 
 
 def test_the_first_page_counts_nobody_who_is_kept_back(audit):
-    whole = Page(render(audit)).text
+    whole = Page(page_of(audit)).text
     assert "(150 against 127 refused people)" in whole
     refused = audit.by_group["n_unfavourable"]
     assert (refused["ash"], refused["birch"]) == (150, 127)
-    for text in (Page(render(audit, suppress_below=140)).text, model_card(audit, suppress_below=140)):
+    for text in (Page(page_of(audit, 140)).text, model_card(audit, suppress_below=140)):
         assert "127" not in text
         assert "against 127" not in text
         assert "The data" in text or "Efforts differ" in text
@@ -376,7 +377,7 @@ def test_caveats_say_what_weighs_most_first(audit):
     assert codes(replace(audit, criteria=ee.Criteria(epsilon=0.02))) == ["SELECTION", "CHANCE"]
     assert codes(world(n=60))[0] == "SMALL_GROUPS"
     for made in (audit, weak, unsettled(audit)):
-        page, short = render(made), made._repr_html_().replace("&#x27;", "'")
+        page, short = page_of(made), made._repr_html_().replace("&#x27;", "'")
         text = Page(page).text
         for one in caveats(made.verdict, made.recourse, made.provenance.fit)[:3]:
             assert one.text in text

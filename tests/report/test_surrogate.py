@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.report.test_report import Page, cells, laid_out
-from tests.report.worlds import world
+from tests.report.test_report import Page, cells, laid_out, page_of
+from tests.report.worlds import plain as plain_world
 from tests.samples import compared
 
 import equieffort as ee
@@ -22,7 +22,7 @@ def with_surrogate(audit: ee.Audit, required: float, **by_group: float) -> ee.Au
 
 @pytest.fixture(scope="module")
 def audit() -> ee.Audit:
-    return world(subgroups={"cooks": "job = 'cook'"})
+    return plain_world()
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_page_card_and_json_say_what_the_verdict_says(audit, failing):
     for made in (audit, failing, with_surrogate(audit, 0.8, ash=0.88, birch=0.96)):
         verdict = made.verdict
         assert summary(made)["verdict"]["headline"] == verdict.headline
-        for text in (Page(render(made)).text, plain(model_card(made))):
+        for text in (Page(page_of(made)).text, plain(model_card(made))):
             assert verdict.headline in text
             for finding in verdict.findings:
                 assert finding.sentence in text
@@ -48,7 +48,7 @@ def test_page_card_and_json_say_what_the_verdict_says(audit, failing):
 
 
 def test_the_group_that_falls_short_is_named(failing):
-    for text in (Page(render(failing)).text, plain(model_card(failing))):
+    for text in (Page(page_of(failing)).text, plain(model_card(failing))):
         assert "less than the 90.0 % of decisions asked for (group = ash)" in text
         assert "50.0 %" not in text  # of nobody who is judged
 
@@ -101,7 +101,7 @@ def test_recorded_decisions_are_shown_beside_those_of_the_surrogate(audit):
     hidden = {row[0]: row[1:] for row in cells(laid_out(made, 30), "people", "Recorded decisions")}
     assert set(hidden["cedar"]) <= {"<30", "hidden", "0"}
     assert cells(laid_out(audit), "people", "Everybody")
-    assert "Recorded decisions" not in render(audit)
+    assert "Recorded decisions" not in page_of(audit)
 
 
 def test_kept_back_findings_say_on_which_side_they_lie(audit):

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from tests.limits import unlimited
 from tests.report.test_report import SECTIONS, Page, cells, laid_out
-from tests.report.worlds import gaps, unsettled, world
+from tests.report.worlds import gaps, plain, unsettled, world
 
 import equieffort as ee
 from equieffort.recourse.solvers import Status
@@ -25,7 +25,7 @@ MANY = 1300
 @pytest.fixture(scope="module")
 def audits() -> dict[str, ee.Audit]:
     many = world(n=MANY, subgroups={"cooks": "job = 'cook'"})
-    few = world(subgroups={"cooks": "job = 'cook'"})
+    few = plain()
     return {
         "unsettled": unsettled(few),
         "hardly anything known": unsettled(few, every=1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -76,6 +77,13 @@ def world(names=PLAIN, groups=("ash", "birch", "cedar"), n=400, **provenance) ->
     return audit.with_provenance(**provenance)
 
 
+@cache
+def plain() -> ee.Audit:
+    """The world of most tests, made once for all of them: an audit does not change."""
+    return world(subgroups={"cooks": "job = 'cook'"})
+
+
+@cache
 def hostile() -> ee.Audit:
     """Everything that comes from outside is hostile."""
     return world(
@@ -108,6 +116,7 @@ def unsettled(audit: ee.Audit, every: int = 4) -> ee.Audit:
     return replace(audit, recourse=replace(table, **arrays, notes=notes))
 
 
+@cache
 def gaps(n: int = 240) -> ee.Audit:
     """People of whom something is missing; the model decides on them, and refuses."""
     rng = np.random.default_rng(5)
@@ -140,6 +149,7 @@ LABELS = {
 }
 
 
+@cache
 def loans(n: int = 900) -> ee.Audit:
     """A surrogate that repeats too little, two groups against a third, long names for readers, many plain features."""
     rng = np.random.default_rng(3)

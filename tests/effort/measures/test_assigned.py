@@ -1,6 +1,7 @@
 """The least and the most over all assignments of people whose group is not known, against trying every assignment."""
 
 import itertools
+from functools import cache
 from math import isnan
 
 import numpy as np
@@ -23,6 +24,12 @@ with_zero = st.sampled_from([-1.0, 0.0, 0.0, 1.0, 2.0, float("inf")])
 
 
 def sample(people):
+    return sample_of(tuple(people))
+
+
+@cache
+def sample_of(people):
+    """Made once: assignments have the same few people again and again."""
     people = np.asarray(people, dtype=float)
     return Sample.solved(people[people >= 0], int((people < 0).sum()), BUDGET)
 

@@ -259,9 +259,9 @@ def test_after_a_search_nobody_is_told_to_search_on():
 
 def test_solving_further_again_goes_further_still():
     rng = np.random.default_rng(0)
-    people = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
-    forest = RandomForestClassifier(30, max_depth=6, random_state=0).fit(people, people.sum(axis=1) > 1)
-    people["side"] = np.where(np.arange(300) % 2, "left", "right")
+    people = pd.DataFrame(rng.normal(size=(120, 4)), columns=list("abcd"))
+    forest = RandomForestClassifier(12, max_depth=5, random_state=0).fit(people, people.sum(axis=1) > 1)
+    people["side"] = np.where(np.arange(120) % 2, "left", "right")
     schema = ee.Schema(
         sensitive="side", protected="left", favourable=True, features=unlimited(dict.fromkeys("abcd", "actionable"))
     )
