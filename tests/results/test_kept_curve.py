@@ -41,19 +41,31 @@ def made(reference: object = "birch", **more: object) -> ee.Audit:
     return ee.audit(MODEL, people(), schema=schema, scm=scm, **more)
 
 
+def draw_few(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(centres, "MOST_PAIRS", 100)
+    patch.setattr(centres, "LEAST", 4)
+
+
 @pytest.fixture
 def few(monkeypatch):
     """Samples are drawn although there are few people."""
-    monkeypatch.setattr(centres, "MOST_PAIRS", 100)
-    monkeypatch.setattr(centres, "LEAST", 4)
+    draw_few(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> bytes:
+    path = tmp_path_factory.mktemp("kept") / "x.audit"
+    with pytest.MonkeyPatch.context() as patch:
+        draw_few(patch)
+        audit = made()
+        compute_if_drawn(audit)
+    audit.save(path)
+    return path.read_bytes()
 
 
 @pytest.fixture
-def saved(few, tmp_path) -> bytes:
-    audit = made()
-    compute_if_drawn(audit)
-    audit.save(tmp_path / "x.audit")
-    return (tmp_path / "x.audit").read_bytes()
+def saved(few, written) -> bytes:
+    return written
 
 
 def forbid(*args: object, **more: object) -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import warnings
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -225,53 +225,75 @@ class Here(Executor):
         return future
 
 
-def in_one_row_group(tmp_path: Path, monkeypatch) -> tuple[pd.DataFrame, ee.scale.Parquet, dict]:
-    """As pandas writes them by default; parts are of at most 700 people."""
-    monkeypatch.setattr("equieffort.results.streaming.PART_ROWS", 700)
-    X = people(2000)
-    X.to_parquet(tmp_path / "people.parquet", index=False)
-    return X, ee.Parquet(tmp_path / "people.parquet"), arguments(X)
-
-
 def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize(("first", "most"), [(700, 700), (64, 300), (17, 17)])
-def test_a_row_group_is_split_among_workers_and_parts_are_the_same_bytes(tmp_path, monkeypatch, first, most):
-    X, source, asked = in_one_row_group(tmp_path, monkeypatch)
-    whole = ee.audit(model(X), source, streaming=ee.Streaming(tmp_path / "whole"), **asked)
+@dataclass(frozen=True)
+class InOneRowGroup:
+    """People as pandas writes them by default, and their audit by one process."""
+
+    people: pd.DataFrame
+    source: ee.scale.Parquet
+    asked: dict
+    whole: ee.Audit
+    parts: dict[str, bytes]
+
+
+PART_ROWS = "equieffort.results.streaming.PART_ROWS"
+
+
+@pytest.fixture(scope="module")
+def whole_group(tmp_path_factory) -> InOneRowGroup:
+    X, folder = people(2000), tmp_path_factory.mktemp("group")
+    X.to_parquet(folder / "people.parquet", index=False)
+    source, asked = ee.Parquet(folder / "people.parquet"), arguments(X)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        patch.setattr(PART_ROWS, 700)
+        whole = ee.audit(model(X), source, streaming=ee.Streaming(folder / "whole"), **asked)
+    return InOneRowGroup(X, source, asked, whole, files_of(folder / "whole"))
+
+
+@pytest.fixture
+def group(whole_group, monkeypatch) -> InOneRowGroup:
+    """Of whom parts have at most 700."""
+    monkeypatch.setattr(PART_ROWS, 700)
+    return whole_group
+
+
+@pytest.mark.parametrize(("first", "most"), [(700, 700), (64, 300), (53, 53)])
+def test_a_row_group_is_split_among_workers_and_parts_are_the_same_bytes(group, tmp_path, monkeypatch, first, most):
     monkeypatch.setattr(dealing, "FIRST", first)
     monkeypatch.setattr(dealing, "MOST", most)
     workers = Here()
-    split = ee.audit(model(X), source, streaming=ee.Streaming(tmp_path / "split"), executor=workers, **asked)
-    equal(whole, split)
+    streaming = ee.Streaming(tmp_path / "split")
+    split = ee.audit(model(group.people), group.source, streaming=streaming, executor=workers, **group.asked)
+    equal(group.whole, split)
     assert len(workers.asked) >= 2000 / most
     assert max(stop - start for start, stop in workers.asked) <= most
     # Nobody is left out, nobody is asked about twice.
     assert [row for span in sorted(workers.asked) for row in range(*span)] == list(range(2000))
-    assert files_of(tmp_path / "split") == files_of(tmp_path / "whole")
-    assert list(files_of(tmp_path / "whole")) == [f"part-{k:06}.parquet" for k in range(3)]
+    assert files_of(tmp_path / "split") == group.parts
+    assert list(group.parts) == [f"part-{k:06}.parquet" for k in range(3)]
 
 
-def test_short_memory_means_smaller_pieces_of_parts(tmp_path, monkeypatch):
-    X, source, asked = in_one_row_group(tmp_path, monkeypatch)
-    whole = ee.audit(model(X), source, streaming=ee.Streaming(tmp_path / "whole"), **asked)
-    workers = Here(most=40)
-    split = ee.audit(model(X), source, streaming=ee.Streaming(tmp_path / "split"), executor=workers, **asked)
-    equal(whole, split)
-    assert files_of(tmp_path / "split") == files_of(tmp_path / "whole")
+def test_short_memory_means_smaller_pieces_of_parts(group, tmp_path):
+    workers = Here(most=120)
+    streaming = ee.Streaming(tmp_path / "split")
+    split = ee.audit(model(group.people), group.source, streaming=streaming, executor=workers, **group.asked)
+    assert max(stop - start for start, stop in workers.asked) > 120
+    equal(group.whole, split)
+    assert files_of(tmp_path / "split") == group.parts
 
 
-def test_whom_no_worker_survives_is_one_person_and_all_others_are_kept(tmp_path, monkeypatch):
-    X, source, asked = in_one_row_group(tmp_path, monkeypatch)
-    whole = ee.audit(model(X), source, streaming=ee.Streaming(tmp_path / "whole"), **asked)
+def test_whom_no_worker_survives_is_one_person_and_all_others_are_kept(group, tmp_path):
     streaming = ee.Streaming(tmp_path / "parts")
     deadly = Here(frozenset({1234, 1901}))
     with warnings.catch_warnings(record=True) as kept:
         warnings.simplefilter("always")
         with pytest.raises(RunError) as caught:
-            ee.audit(model(X), source, streaming=streaming, executor=deadly, **asked)
+            ee.audit(model(group.people), group.source, streaming=streaming, executor=deadly, **group.asked)
     assert caught.value.code == "RUN_WORKERS"
     assert caught.value.what.startswith("2 people could not be solved")
     rows = ("row 1,234 (row group 0 of people.parquet)", "row 1,901 (row group 0 of people.parquet)")
@@ -281,15 +303,14 @@ def test_whom_no_worker_survives_is_one_person_and_all_others_are_kept(tmp_path,
     assert 1 < counted <= 700
     again = Here()
     resumed = ee.Streaming(tmp_path / "parts", resume=True)
-    equal(whole, ee.audit(model(X), source, streaming=resumed, executor=again, **asked))
+    found = ee.audit(model(group.people), group.source, streaming=resumed, executor=again, **group.asked)
+    equal(group.whole, found)
     assert sorted(again.asked) == [(1234, 1235), (1901, 1902)]
-    assert files_of(tmp_path / "parts") == files_of(tmp_path / "whole")
+    assert files_of(tmp_path / "parts") == group.parts
 
 
 @pytest.mark.parametrize("damage", ["rows", "facts", ""])
-def test_pieces_of_a_part_are_gone_on_from(tmp_path, monkeypatch, damage):
-    X, source, asked = in_one_row_group(tmp_path, monkeypatch)
-    whole = ee.audit(model(X), source, streaming=ee.Streaming(tmp_path / "whole"), **asked)
+def test_pieces_of_a_part_are_gone_on_from(group, tmp_path, monkeypatch, damage):
     monkeypatch.setattr(dealing, "FIRST", 100)
     monkeypatch.setattr(dealing, "MOST", 100)
 
@@ -298,7 +319,8 @@ def test_pieces_of_a_part_are_gone_on_from(tmp_path, monkeypatch, damage):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ee.audit(model(X), source, streaming=ee.Streaming(tmp_path / "parts"), progress=meddle, **asked)
+        streaming = ee.Streaming(tmp_path / "parts")
+        ee.audit(model(group.people), group.source, streaming=streaming, progress=meddle, **group.asked)
     # The first part is whole, of the second one there are pieces.
     names = set(files_of(tmp_path / "parts"))
     assert {"part-000000.parquet", "_rows-000000000700-000000000800.arrow"} <= names
@@ -310,10 +332,11 @@ def test_pieces_of_a_part_are_gone_on_from(tmp_path, monkeypatch, damage):
         path.write_bytes(content)
     again = Here()
     resumed = ee.Streaming(tmp_path / "parts", resume=True)
-    equal(whole, ee.audit(model(X), source, streaming=resumed, executor=again, **asked))
+    found = ee.audit(model(group.people), group.source, streaming=resumed, executor=again, **group.asked)
+    equal(group.whole, found)
     assert (800 in {start for start, _ in again.asked}) is bool(damage)
     assert min(start for start, _ in again.asked) >= 800
-    assert files_of(tmp_path / "parts") == files_of(tmp_path / "whole")
+    assert files_of(tmp_path / "parts") == group.parts
 
 
 @pytest.mark.parametrize("most", [65_536, 16])
@@ -347,7 +370,7 @@ def test_one_hot_columns_are_joined_row_group_by_row_group(tmp_path, kind):
     X = one_hot_people()
     columns = ["income", "savings", "job_full", "job_none", "job_part", "job_rare"]
     decided = X["income"] + 0.5 * X["savings"] + 2.0 * X["job_full"] > 6.5
-    clf = LogisticRegression(max_iter=1000) if kind == "linear" else DecisionTreeClassifier(max_depth=5)
+    clf = LogisticRegression(max_iter=1000) if kind == "linear" else DecisionTreeClassifier(max_depth=4, random_state=0)
     clf = clf.fit(X[columns], decided)
     features = {"income": ee.Feature("actionable", max_increase=1.0), "savings": "mutable", "job": "actionable"}
     scm = ee.StructuralCausalModel([("sex", "income"), ("income", "savings")]).fit(X)
