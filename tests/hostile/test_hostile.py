@@ -11,7 +11,7 @@ BLOCK = 25
 CASES = 1000
 FIRST_SEED = 100_000
 """Beyond the seeds of the everyday tests."""
-EVERYDAY = 6
+EVERYDAY = 3
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

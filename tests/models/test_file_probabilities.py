@@ -149,15 +149,13 @@ def problem(model: Any, favourable: Any, threshold: float) -> tuple[Any, pd.Data
 
 def cheapest(chance: Any, threshold: float, people: pd.DataFrame) -> np.ndarray:
     """The least cost of each person, over all whole numbers that a and b may take; nan where nothing is needed."""
-    grid = np.array(list(itertools.product(range(SIDE), range(SIDE))), dtype=float)
-    found = []
+    # Everything anybody can be, asked about once.
+    everything = np.array(list(itertools.product(range(SIDE), repeat=3)), dtype=float)
+    good = (chance(everything) >= threshold).reshape(SIDE, SIDE, SIDE)
+    moves, found = np.arange(SIDE), []
     for a, b, c in people[["a", "b", "c"]].to_numpy():
-        if chance(np.array([[a, b, c]], dtype=float))[0] >= threshold:
-            found.append(np.nan)
-            continue
-        cost = np.abs(grid[:, 0] - a) / np.ptp(people["a"]) + np.abs(grid[:, 1] - b) / np.ptp(people["b"])
-        good = chance(np.column_stack([grid, np.full(len(grid), c)])) >= threshold
-        found.append(cost[good].min(initial=np.inf))
+        cost = np.abs(moves - a)[:, None] / np.ptp(people["a"]) + np.abs(moves - b)[None] / np.ptp(people["b"])
+        found.append(np.nan if good[a, b, c] else cost[good[:, :, c]].min(initial=np.inf))
     return np.array(found)
 
 

@@ -94,7 +94,7 @@ def test_trees_against_a_fine_grid(model):
     for person in found.people.index[:4]:
         feature = problem.schema.feature("X3")
         fine = np.linspace(*feature.observed, 20_001)
-        rows = pd.concat([table.data.loc[[person]]] * len(fine)).assign(X3=fine)
+        rows = table.data.loc[[person] * len(fine)].assign(X3=fine)
         share = problem.decision.is_favourable(rows).mean()
         assert found.people.loc[person, "X3"] == pytest.approx(share, abs=2e-3)
 
@@ -106,7 +106,7 @@ def test_a_follower_against_the_true_equations():
     found, table, problem = audit.responsiveness(), audit.recourse, audit.inputs.problem
     for person in found.people.index[:4]:
         fine = np.linspace(*problem.schema.feature("X1").observed, 20_001)
-        rows = pd.concat([table.data.loc[[person]]] * len(fine), ignore_index=True)
+        rows = table.data.loc[[person] * len(fine)].reset_index(drop=True)
         after = made.counterfactual(made.noise(rows), do={"X1": fine})
         share = problem.decision.is_favourable(after).mean()
         assert found.people.loc[person, "X1"] == pytest.approx(share, abs=2e-3)

@@ -1,5 +1,7 @@
 """A group against everybody else, and every pair of groups: the same numbers as audits that declare them one by one."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,6 +37,13 @@ def audited(frame=X, *, sensitive="group", criteria=None, **declared):
     return ee.audit(CLASSIFIER, frame, schema=schema, scm=SCM, criteria=criteria)
 
 
+@cache
+def compared(how):
+    """Two groups against everybody else, or every pair; made once."""
+    return audited(protected=["a", "b"], reference=how)
+
+
+@cache
 def alone(group):
     """The same people in two groups: the oracle of a comparison with everybody else."""
     return audited(X.assign(group=np.where(X["group"] == group, group, "others")), protected=group)
@@ -48,7 +57,7 @@ def values(frame, group, against, columns=None):
 
 @pytest.fixture(scope="module")
 def rest():
-    return audited(protected=["a", "b"], reference=ee.Rest())
+    return compared(ee.Rest())
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +179,7 @@ def test_a_person_is_compared_with_each_other_group(pairs):
 
 @pytest.mark.parametrize("how", [ee.Rest(), ee.AllPairs()])
 def test_saved_and_read_again(how, tmp_path):
-    audit = audited(protected=["a", "b"], reference=how)
+    audit = compared(how)
     audit.save(tmp_path / "one.audit")
     again = ee.load(tmp_path / "one.audit")
     assert again.recourse.groups.reference == how
@@ -184,7 +193,7 @@ def test_saved_and_read_again(how, tmp_path):
 
 @pytest.mark.parametrize("how", [ee.Rest(), ee.AllPairs()])
 def test_compared_with_an_audit_of_other_people(how):
-    mine = audited(protected=["a", "b"], reference=how)
+    mine = compared(how)
     other = audited(X.iloc[:200], protected=["a", "b"], reference=how)
     found = ee.compare_audits(mine, other, rescale=False, draws=50)
     for before, after in zip(mine.system.comparisons, other.system.comparisons, strict=True):
@@ -194,13 +203,13 @@ def test_compared_with_an_audit_of_other_people(how):
             & (found.noise["measure"] == "rd")
         ]
         assert row["change"].item() == pytest.approx(after.rd - before.rd)
-    compared = found.by_group.dropna(subset="against")
-    assert len(compared) == len(mine.system.comparisons)
+    rows = found.by_group.dropna(subset="against")
+    assert len(rows) == len(mine.system.comparisons)
     assert set(found.by_group["group"]) == {"a", "b", "c"}
 
 
 def test_audits_with_other_comparisons_are_not_compared(rest, pairs):
-    one = audited(protected=["a", "b"], reference=ee.AllPairs())
+    one = compared(ee.AllPairs())
     with pytest.raises(ParameterError, match="different groups") as caught:
         ee.compare_audits(rest, one)
     assert caught.value.code == "AUDIT_GROUPS"
@@ -219,7 +228,7 @@ def test_change_against_everybody_else_is_that_of_two_groups():
 
 @pytest.mark.parametrize("how", [ee.Rest(), ee.AllPairs()])
 def test_every_reader_shows_them(how):
-    audit = audited(protected=["a", "b"], reference=how)
+    audit = compared(how)
     page = render(audit)
     assert "Traceback" not in page
     words = "everybody else" if isinstance(how, ee.Rest) else "Pairs of groups"
@@ -277,5 +286,5 @@ def test_notions_are_read_of_every_comparison(rest, pairs):
     pd.testing.assert_frame_equal(
         values(found, "a", "everybody else", names), values(other, "a", "others", names), rtol=1e-9
     )
-    compared = pairs.notions().frame().query("against != ''")
-    assert set(zip(compared["group"], compared["against"], strict=True)) == {("a", "b"), ("a", "c"), ("b", "c")}
+    rows = pairs.notions().frame().query("against != ''")
+    assert set(zip(rows["group"], rows["against"], strict=True)) == {("a", "b"), ("a", "c"), ("b", "c")}

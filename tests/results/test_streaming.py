@@ -318,8 +318,8 @@ def test_pieces_of_a_part_are_gone_on_from(group, tmp_path, monkeypatch, damage)
         if stage == "solving" and done >= 1100:
             raise KeyboardInterrupt
 
+    streaming = ee.Streaming(tmp_path / "parts")
     with pytest.raises(KeyboardInterrupt):
-        streaming = ee.Streaming(tmp_path / "parts")
         ee.audit(model(group.people), group.source, streaming=streaming, progress=meddle, **group.asked)
     # The first part is whole, of the second one there are pieces.
     names = set(files_of(tmp_path / "parts"))
@@ -344,7 +344,7 @@ def test_trees_and_categories_agree_to_the_bit(tmp_path, monkeypatch, most):
     """Also where pieces are so small that nobody in some of them is set to a category, or everybody."""
     monkeypatch.setattr(dealing, "FIRST", most)
     monkeypatch.setattr(dealing, "MOST", most)
-    X = people(1200, seed=3)
+    X = people(720, seed=3)
     source, fitted, asked = written(X, tmp_path / "people"), model(X, "boosted"), arguments(X, "boosted")
     asked["solver"] = ee.Auto(time_limit=None)
     streamed = ee.audit(fitted, source, streaming=ee.Streaming(tmp_path / "parts", sample=1000), **asked)

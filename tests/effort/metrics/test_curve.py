@@ -52,7 +52,8 @@ def naive_curve(distances, group, refused, cost, pairs, quantiles, centres=None)
             around = [i for i in range(n) if group[i] == own and (refused[i] if centres is None else i in centres)]
             undefined = 0
             for i in around:
-                near = [j for j in range(n) if distances[i, j] <= np.quantile(distances[i], quantile) and refused[j]]
+                threshold = np.quantile(distances[i], quantile)
+                near = [j for j in range(n) if distances[i, j] <= threshold and refused[j]]
                 mine, able, size = effort(cost, [j for j in near if group[j] == own])
                 theirs, other_able, other_size = effort(cost, [j for j in near if group[j] == other])
                 if mine is None or not theirs:

@@ -148,7 +148,7 @@ def test_threads_parts_and_order_do_not_show(monkeypatch, threads, part):
     moved = dataclasses.replace(bound, values=bound.values[order])
     monkeypatch.setattr("equieffort.effort.neighbours.coded.PAIRS", part)
     had = numba.get_num_threads()
-    numba.set_num_threads(min(threads, had))
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     try:
         other = Coded.of(moved, MANY, group[order], cost[order], 3)
         after = other.around(np.argsort(order)[centres], first=True)

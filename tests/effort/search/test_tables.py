@@ -130,7 +130,7 @@ def test_threads_change_no_bit():
     found = []
     before = numba.get_num_threads()
     try:
-        for threads in (1, before):
+        for threads in (1, numba.config.NUMBA_NUM_THREADS):
             numba.set_num_threads(threads)
             found.append(find_subgroups(coded.features, coded.codes, group, values, [(1, 0), (2, 0)]))
     finally:

@@ -63,8 +63,15 @@ def test_two_classes_either_wanted(name, favourable):
     assert view.is_tree == (name in ("tree", "extra tree"))
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("favourable", [["good"], ["fair", "best"], ["bad"]], ids=str)
+@pytest.mark.parametrize(
+    ("favourable", "name"),
+    [
+        *((favourable, name) for favourable in (["good"], ["fair", "best"]) for name in NAMES),
+        # The first class, which wins ties.
+        *((["bad"], name) for name in ("tree", "pure forest", "histogram", "ada", "hard voting")),
+    ],
+    ids=str,
+)
 def test_several_classes_and_sets_of_them(name, favourable):
     frame = numbers()
     view, _ = check(fitted(name, frame, ("bad", "best", "fair", "good")), favourable, frame)
@@ -135,8 +142,14 @@ def test_a_scale_that_turns_numbers_around():
     check(model, "yes", frame)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("encoder", [OneHotEncoder(drop="first"), OrdinalEncoder()], ids=repr)
+@pytest.mark.parametrize(
+    ("encoder", "name"),
+    [
+        *((OneHotEncoder(drop="first"), name) for name in NAMES),
+        *((OrdinalEncoder(), name) for name in ("tree", "forest", "histogram", "stumps")),
+    ],
+    ids=repr,
+)
 def test_categories_flags_and_numbers_through_a_pipeline(name, encoder):
     frame = mixed()
     prepared = make_column_transformer(
@@ -187,8 +200,11 @@ def test_soft_voting_over_trees_and_forests():
         check(model, "no", frame, everywhere=False, threshold=0.6)
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
-@pytest.mark.parametrize("name", ["tree", "forest", "gradient", "histogram", "ada"])
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(name, "isotonic") for name in ("tree", "forest", "gradient", "histogram", "ada")]
+    + [(name, "sigmoid") for name in ("tree", "gradient")],
+)
 def test_calibrated_trees(name, method):
     frame, other = numbers(), numbers(200, seed=7)
     model = CalibratedClassifierCV(FrozenEstimator(fitted(name, frame)), method=method)
