@@ -73,7 +73,7 @@ bench-peers: $(STAMP)
 verify: $(STAMP)
 	-$(INSTALL) PySCIPOpt
 	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/test_verify_scale.py tests/recourse/solvers tests/hostile tests/fuzz tests/paper \
-		tests/effort tests/notions tests/results
+		tests/effort tests/models tests/notions tests/results tests/world
 
 oracle:
 	$(PYTHON) -m venv .venv-oracle

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equieffort.world.rules
@@ -548,7 +548,19 @@ def rules(draw: st.DrawFn, table: Table, level: int) -> tuple[str, list[bool]]:
 
 
 @given(st.data())
+@settings(max_examples=20)
 def test_random_rules_against_the_oracle_and_round_trip(data: st.DataObject) -> None:
+    agree(data)
+
+
+@pytest.mark.verify
+@given(st.data())
+@settings(max_examples=500)
+def test_many_random_rules_against_the_oracle_and_round_trip(data: st.DataObject) -> None:
+    agree(data)
+
+
+def agree(data: st.DataObject) -> None:
     table = data.draw(tables())
     text, answer = data.draw(rules(table, 0))
     if len(text) > MAX_LENGTH:

@@ -47,6 +47,12 @@ FAMILIES = {
     ),
 }
 NAMES = list(FAMILIES)
+CALIBRATED = ("tree", "forest", "gradient", "histogram", "ada")
+
+
+def daily(name, names, *given):
+    """A case of every day for these; for the others, which differ little from them, of `make verify`."""
+    return pytest.param(*given, marks=() if name in names else pytest.mark.verify)
 
 
 def fitted(name, frame, classes=("no", "yes"), **changes):
@@ -68,7 +74,7 @@ def test_two_classes_either_wanted(name, favourable):
     [
         *((favourable, name) for favourable in (["good"], ["fair", "best"]) for name in NAMES),
         # The first class, which wins ties.
-        *((["bad"], name) for name in ("tree", "pure forest", "histogram", "ada", "hard voting")),
+        *(daily(name, ("tree", "pure forest", "histogram", "ada", "hard voting"), ["bad"], name) for name in NAMES),
     ],
     ids=str,
 )
@@ -146,7 +152,7 @@ def test_a_scale_that_turns_numbers_around():
     ("encoder", "name"),
     [
         *((OneHotEncoder(drop="first"), name) for name in NAMES),
-        *((OrdinalEncoder(), name) for name in ("tree", "forest", "histogram", "stumps")),
+        *(daily(name, ("tree", "forest", "histogram", "stumps"), OrdinalEncoder(), name) for name in NAMES),
     ],
     ids=repr,
 )
@@ -202,8 +208,10 @@ def test_soft_voting_over_trees_and_forests():
 
 @pytest.mark.parametrize(
     ("name", "method"),
-    [(name, "isotonic") for name in ("tree", "forest", "gradient", "histogram", "ada")]
-    + [(name, "sigmoid") for name in ("tree", "gradient")],
+    [
+        *((name, "isotonic") for name in CALIBRATED),
+        *(daily(name, ("tree", "gradient"), name, "sigmoid") for name in CALIBRATED),
+    ],
 )
 def test_calibrated_trees(name, method):
     frame, other = numbers(), numbers(200, seed=7)
