@@ -72,8 +72,8 @@ bench-peers: $(STAMP)
 # SCIP gives a second opinion on programs where it can be installed.
 verify: $(STAMP)
 	-$(INSTALL) PySCIPOpt
-	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/test_verify_scale.py tests/recourse/solvers tests/hostile tests/fuzz tests/paper \
-		tests/effort tests/models tests/notions tests/results tests/world
+	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/test_verify_scale.py tests/test_error_rates.py tests/testing \
+		tests/recourse/solvers tests/hostile tests/fuzz tests/paper tests/effort tests/models tests/notions tests/results tests/world
 
 oracle:
 	$(PYTHON) -m venv .venv-oracle

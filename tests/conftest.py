@@ -40,7 +40,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 typer.testing._get_command = cache(typer.testing._get_command)
 
 # Machines differ in speed and are shared; no test judges seconds.
-settings.register_profile("steady", deadline=None, max_examples=60)
+settings.register_profile("steady", deadline=None, max_examples=40)
 settings.load_profile("steady")
 
 

@@ -51,7 +51,8 @@ def test_a_wrong_call_is_bad_input(call, arguments):
 
 @pytest.mark.parametrize("which", ["german", "synthetic", "adult"])
 def test_the_demo_writes_its_audit_and_its_report(call, tmp_path, which, monkeypatch):
-    monkeypatch.setattr(sys.modules["equieffort.cli.demo"], "ADULTS", 150)
+    monkeypatch.setattr(sys.modules["equieffort.cli.demo"], "ADULTS", 100)
+    monkeypatch.setattr(sys.modules["equieffort.cli.demo"], "TREES", 10)
     done = call("demo", which, "-o", tmp_path / "shown")
     assert done.exit_code == 0, done.output
     made = ee.load(tmp_path / "shown.audit")

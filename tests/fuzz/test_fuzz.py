@@ -51,11 +51,11 @@ def audit_file(draw: random.Random, folder: Path) -> tuple[str, bytes]:
 
 
 TARGETS = {
-    "audit files": Target("audit", 40, audit_file),
+    "audit files": Target("audit", 25, audit_file),
     "XGBoost": Target("model", 40, library("xgboost")),
     "LightGBM": Target("model", 30, library("lightgbm")),
-    "ONNX": Target("model", 10, library("onnx")),
-    "skops": Target("model", 4, library("skops")),
+    "ONNX": Target("model", 6, library("onnx")),
+    "skops": Target("model", 2, library("skops")),
     "specs": Target("spec", 40, spec_text),
     "CSV": Target("csv", 40, csv_text),
     "rules": Target("rule", 60, rule_text),

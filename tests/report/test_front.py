@@ -118,3 +118,16 @@ def test_warnings_and_limits_name_features_as_readers_do(surrogate):
     said = " ".join(plain(words) for words in front.careful(Material.of(surrogate)))
     assert "1 warning was raised: No edge of the graph mentions monthly pay." in said
     assert names_of(Labels(features={"pay": "monthly pay"}), ["pay", "age"]) == ["monthly pay", "'age'"]
+
+
+def test_several_warnings_are_told_apart(surrogate):
+    said = [
+        EquieffortWarning("GRAPH_ROOTS_ASSUMED", "No edge of the graph mentions 'pay'."),
+        EquieffortWarning("SCHEMA_OUT_OF_LIMITS", f"One value is far out: {'very ' * 40}far."),
+    ]
+    audit = replace(surrogate, warnings=type(surrogate.warnings)(said))
+    told = " ".join(plain(words) for words in front.careful(Material.of(audit)))
+    assert (
+        "2 warnings were raised: (1) No edge of the graph mentions monthly pay. (2) One value is far out: very" in told
+    )
+    assert "very … More." in told

@@ -21,6 +21,8 @@ Shown = tuple[str, "Audit", Any, list[str]]
 """A question, the audit that answers it, what truly became of the people, and which actions are assumed to cause it."""
 ADULTS = 1000
 """So many of the people of the Adult data are audited."""
+TREES = 100
+"""So many trees decide about them."""
 
 
 class Demo(StrEnum):
@@ -103,9 +105,9 @@ def _adult(model: Trees) -> Shown:
     setting = ee.datasets.adult_setting()
     texts = [name for name in setting.X if setting.X[name].dtype.kind not in "iuf"]
     trees = (
-        RandomForestClassifier(100, max_depth=6, random_state=0)
+        RandomForestClassifier(TREES, max_depth=6, random_state=0)
         if model == Trees.forest
-        else GradientBoostingClassifier(n_estimators=100, max_depth=6, random_state=0)
+        else GradientBoostingClassifier(n_estimators=TREES, max_depth=6, random_state=0)
     )
     encode = make_column_transformer((OneHotEncoder(sparse_output=False), texts), remainder="passthrough")
     classifier = make_pipeline(encode, trees).fit(setting.X, setting.y)

@@ -176,7 +176,12 @@ def _warned(material: Material, warned: list[tuple[str, str]]) -> Words:
     """What was warned of; by its code alone where a sentence is long, or may tell of a person."""
     if material.guard.is_on:
         return (f"{', '.join(dict.fromkeys(code for code, _ in warned))}.",)
-    shown = [material.told(shorten(what, LONGEST_WARNING, placeholder=" ...")) for _, what in warned[:MOST_WARNED]]
+    # Cut sentences that follow each other would read as one.
+    marks = [""] if len(warned) == 1 else [f"({k}) " for k in range(1, MOST_WARNED + 1)]
+    shown = [
+        (mark, *material.told(shorten(what, LONGEST_WARNING, placeholder=" …")))
+        for mark, (_, what) in zip(marks, warned, strict=False)
+    ]
     more = len(warned) - len(shown)
     return joined([*shown, *([f"and {count(more)} more."] if more else [])], " ")
 

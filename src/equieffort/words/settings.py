@@ -105,7 +105,9 @@ SETTINGS: dict[str, Written] = {
     "protected": Written("protected columns are named in the Schema", "protected columns are named under sensitive"),
     "order of levels": Written('order=["none", "school", "degree"]', "order: [none, school, degree]"),
     "ordered column": Written(
-        ", or make the column one with an order: pd.Categorical(X[$of], categories=[...], ordered=True)", ""
+        ", or make the column one with an order: pd.Categorical(X[$of], categories=[...], ordered=True), "
+        "in polars pl.Enum([...])",
+        "",
     ),
     "prices": Written('prices={("rent", "own"): 2.0}', "prices: [[rent, own, 2.0]]"),
     "forbid": Written(

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import json, warnings; warnings.simplefilter("ignore")
 import numpy as np, pandas as pd, equieffort as ee
@@ -33,6 +35,8 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", SCRIPT], env=environment, stdout=-1, stderr=-1)
 
 
+# Compiling a real search takes long; tests/foundations/test_jit.py does the same with a small kernel every day.
+@pytest.mark.verify
 def test_a_search_of_trees_in_two_processes_with_one_empty_folder(tmp_path):
     folder = tmp_path / "kept"
     running = [started(folder) for _ in range(2)]

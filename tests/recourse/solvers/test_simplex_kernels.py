@@ -24,7 +24,7 @@ def program(matrix, price, width, low, high, tolerance):
 def test_it_agrees_with_another_program(block):
     rng = np.random.default_rng(block)
     counts = {"solved": 0, "empty": 0}
-    for _ in range(100):
+    for _ in range(60):
         rows, columns = int(rng.integers(1, 6)), int(rng.integers(1, 9))
         matrix = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.7)
         price = rng.uniform(0.1, 2.0, columns) * 10.0 ** rng.integers(-3, 3, columns)
@@ -87,18 +87,19 @@ def nearly_parallel(rng):
     return matrix, price, width, low, high, float(price @ point)
 
 
+@pytest.mark.parametrize("programs", [2000, pytest.param(20_000, marks=pytest.mark.verify)])
 @pytest.mark.parametrize("forgiven", [1e-13, 1e-10, 1e-9])
-def test_rows_that_are_nearly_the_same_prove_nothing_wrong(forgiven):
+def test_rows_that_are_nearly_the_same_prove_nothing_wrong(forgiven, programs):
     """The table's own value was above what a point costs in one program of some thousand of these."""
     rng, proven = np.random.default_rng(0), 0
-    for _ in range(6000):
+    for _ in range(programs):
         matrix, price, width, low, high, cost = nearly_parallel(rng)
         tolerance = forgiven + 1e-13 * (np.abs(matrix) @ np.minimum(width, 3.0))
         ended, value, _ = program(matrix, price, width, low, high, tolerance)
         assert ended != EMPTY
         assert value <= cost * (1 + 1e-9) + 1e-12
         proven += value > 0.5 * cost > 0
-    assert proven > 500
+    assert proven > programs // 12
 
 
 def test_the_multipliers_that_are_left_prove_the_value():
