@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 # Workers share the cores: threads of scikit-learn, boosters and linear algebra would mostly wait for each other, and
-# burn what they wait. Said before any of these is imported; numba's threads, which the package decides on, stay.
+# burn what they wait. Said before any of these is imported; numba's are set below, to one.
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
@@ -32,6 +32,8 @@ from hypothesis import settings  # noqa: E402
 from numba.core import event  # noqa: E402
 
 from equieffort.errors import EquieffortWarning  # noqa: E402
+
+numba.set_num_threads(1)
 
 # However pytest is started, `tests.oracles` is found.
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -67,13 +69,12 @@ if fcntl is not None and "PYTEST_XDIST_WORKER" in os.environ:
     event.register("numba:compiler_lock", OneAtATime(Path(__file__).parent))
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """For tiny cases: test workers share the cores."""
-    threads = numba.get_num_threads()
+    """Test workers share the cores, and threads would wait for each other; tests about threads ask for more."""
     numba.set_num_threads(1)
     yield
-    numba.set_num_threads(threads)
+    numba.set_num_threads(1)
 
 
 @pytest.fixture

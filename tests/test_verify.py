@@ -37,7 +37,6 @@ def test_there_are_ten_thousand_cases_and_every_family_has_some():
 
 
 @pytest.mark.verify
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(
     ("family", "block"), [(family, block) for family, count in CASES.items() for block in range(count // BLOCK)]
 )
@@ -51,7 +50,6 @@ def test_the_solver_agrees_with_brute_force(
 
 
 @pytest.mark.verify
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("family", ["continuous", "integer", "wide integer", "categorical", "mixed", "piecewise"])
 @pytest.mark.parametrize("block", range(LINEAR_CASES // BLOCK))
 def test_the_search_of_linear_worlds_agrees_with_brute_force(
@@ -64,7 +62,6 @@ def test_the_search_of_linear_worlds_agrees_with_brute_force(
 
 
 @pytest.mark.verify
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("family", oracles_linear.FAMILIES)
 @pytest.mark.parametrize("block", range(LINEAR_CASES // BLOCK))
 def test_the_search_of_linear_worlds_agrees_with_a_program_for_every_set(
@@ -77,7 +74,6 @@ def test_the_search_of_linear_worlds_agrees_with_a_program_for_every_set(
 
 
 @pytest.mark.verify
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("family", oracles_trees.FAMILIES)
 @pytest.mark.parametrize("block", range(TREE_CASES // BLOCK))
 def test_branch_and_bound_agrees_with_trying_every_cell(
@@ -91,7 +87,6 @@ def test_branch_and_bound_agrees_with_trying_every_cell(
 
 
 @pytest.mark.verify
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("block", range(ONE_HOT_CASES // BLOCK))
 def test_one_hot_tables_agree_with_trying_everything(
     block: int, record_property: Callable[[str, object], None]
@@ -103,7 +98,6 @@ def test_one_hot_tables_agree_with_trying_everything(
 
 
 @pytest.mark.verify
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("family", oracles_ways.FAMILIES)
 @pytest.mark.parametrize("block", range(WAY_CASES // BLOCK))
 def test_few_changes_and_further_ways_agree_with_every_subset(
@@ -116,7 +110,6 @@ def test_few_changes_and_further_ways_agree_with_every_subset(
 
 
 @pytest.mark.verify
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("block", range(TREE_CASES // BLOCK))
 def test_every_solver_agrees_with_trying_every_level_in_an_order(
     block: int, record_property: Callable[[str, object], None]

@@ -13,8 +13,6 @@ FIRST_SEED = 100_000
 """Beyond the seeds of the everyday tests."""
 EVERYDAY = 3
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_some_cases_of_each_family_agree_with_the_oracle(family: str) -> None:

@@ -109,7 +109,7 @@ def in_plain_units(kind, solver, rows, *, bent=False, rule=None):
         ("forest", ee.SpatialBranchAndBound()), ("network", SEARCH), ("network", ee.Milp()),
     ],
 )  # fmt: skip
-def test_answers_are_the_same_in_every_unit(kind, solver, units, one_thread):
+def test_answers_are_the_same_in_every_unit(kind, solver, units):
     problem, X = problem_in(kind, units)
     other = solve(problem, X.iloc[:12], solver=solver)
     assert_same(in_plain_units(kind, solver, 12), other, units, gap=solver.gap)
@@ -117,7 +117,7 @@ def test_answers_are_the_same_in_every_unit(kind, solver, units, one_thread):
 
 @pytest.mark.parametrize("units", UNITS[:2], ids=str)
 @pytest.mark.parametrize("kind", ["linear", "forest", "network"])
-def test_what_must_stay_stays_in_every_unit_also_where_equations_bend(kind, units, one_thread):
+def test_what_must_stay_stays_in_every_unit_also_where_equations_bend(kind, units):
     """d must not move: only b's and a's pulls that cancel are left, and hardly anybody has recourse."""
     tables = []
     for u in (PLAIN, units):
@@ -149,7 +149,7 @@ def rules_in(units):
     [("linear", ee.Milp()), ("forest", SEARCH), ("network", SEARCH), ("linear", ee.SpatialBranchAndBound())],
 )
 @pytest.mark.parametrize("which", range(4))
-def test_rules_mean_the_same_in_every_unit(kind, solver, units, which, one_thread):
+def test_rules_mean_the_same_in_every_unit(kind, solver, units, which):
     problem, X = problem_in(kind, units, rules=[rules_in(units)[which]])
     plain, other = in_plain_units(kind, solver, 8, rule=which), solve(problem, X.iloc[:8], solver=solver)
     assert other.status.tolist() == plain.status.tolist()
@@ -174,7 +174,7 @@ def test_rules_mean_the_same_in_every_unit(kind, solver, units, which, one_threa
         ("forest", False, ee.Milp()), ("network", False, ee.Milp()),
     ],
 )  # fmt: skip
-def test_cheap_and_dear_actions_are_proven_as_well_as_others(kind, bent, solver, weight, one_thread):
+def test_cheap_and_dear_actions_are_proven_as_well_as_others(kind, bent, solver, weight):
     """A cost below what was an absolute gap is no reason to stop: actions cost up to 1.5 times too much."""
     problem, X = problem_in(kind, PLAIN, bent=bent, weight=weight)
     plain, other = in_plain_units(kind, solver, 12, bent=bent), solve(problem, X.iloc[:12], solver=solver)
@@ -276,7 +276,7 @@ def test_equations_say_the_same_in_units(equation):
         np.testing.assert_array_equal(a, b * own[nodes.index("d")])
 
 
-def test_a_pipeline_with_a_step_of_the_users_own_is_searched_in_units_too(one_thread):
+def test_a_pipeline_with_a_step_of_the_users_own_is_searched_in_units_too():
     """Black boxes get the users' own numbers, and the search the scaled ones."""
 
     def build(units):

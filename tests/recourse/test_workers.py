@@ -426,6 +426,7 @@ def test_threads_of_compiled_loops_are_as_many_as_a_worker_may_use():
         def do(self, task):
             return numba.get_num_threads()
 
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     before = numba.get_num_threads()
     assert work("a token", cloudpickle.dumps(Job()), None, 1).answer == 1
     assert numba.get_num_threads() == before

@@ -27,9 +27,6 @@ SOLVER = ee.BranchAndBound(time_limit=None)
 CASES = 25
 
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
-
 def lenders(n=300, seed=0):
     """Savings follow income; the bank wants income above 30 and savings above 10, or age above 60."""
     rng = np.random.default_rng(seed)

@@ -46,7 +46,7 @@ from equieffort.world.scm import Linear, StructuralCausalModel
 ACTS = ("optimal", "feasible")
 
 
-pytestmark = pytest.mark.usefixtures("one_thread", "quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def cases_from(seed, count=3):

@@ -19,8 +19,6 @@ from equieffort.recourse.solvers import BranchAndBound, LinearExact, Milp, Searc
 from equieffort.recourse.solving import solve
 from equieffort.recourse.status import LimitKind
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_cheapest_level_is_found_by_every_solver_that_fits(family):

@@ -47,8 +47,6 @@ from equieffort.recourse.solvers.branch_and_bound.trees.oracle_kernels import se
 from equieffort.recourse.solvers.kernels.cost_curves import straight
 from equieffort.recourse.solvers.kernels.simplex import EMPTY, SOLVED, UNSURE, make_program
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 INF = math.inf
 HASTY = 2.0, 512.0, 1, INF
 """Budgets of trees: haste begins after the first node, and so do charges."""

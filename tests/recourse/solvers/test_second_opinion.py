@@ -24,7 +24,7 @@ SEARCH = ee.BranchAndBound(time_limit=None)
 BLOCK = 20
 
 
-pytestmark = pytest.mark.usefixtures("one_thread", "quiet")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def contradiction(one, other):

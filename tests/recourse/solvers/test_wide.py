@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 import equieffort as ee
 from equieffort.recourse.problem import RecourseProblem
 
-pytestmark = pytest.mark.usefixtures("quiet", "one_thread")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 STEP = 0.25
 """How far a feature may move; all of them lie between 0 and 1."""

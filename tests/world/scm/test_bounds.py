@@ -39,7 +39,7 @@ LEVELS = ["x", "y", "z"]
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
+def alone():
     """Small histograms on several threads mostly wait for each other."""
     with threadpool_limits(1):
         yield
