@@ -31,9 +31,10 @@ NOTES = {
     "SAME_PEOPLE": "Measured on the people it was chosen on, which flatters it.",
     "NO_ACTIONS": "No action is frequent enough among the approved to be tried.",
     "UNREACHED": "At no effort is the share that was asked for reached in a group.",
-    "UNKNOWN_GROUP": "People whose group is not known could bring it to the other side of its threshold.",
+    "UNKNOWN_GROUP": "People whose group is not known could bring it to the other side of its threshold, or of "
+    "equality.",
     "ASSIGNED_OUTER": "What people whose group is not known could change is bounded from outside; it may be less.",
-    "NOT_ASSIGNED": "What people whose group is not known could change is not known of this measure.",
+    "NOT_ASSIGNED": "What people whose group is not known could change of this is not known.",
     "RESAMPLED": "In more than one of twenty replicates the measure was undefined, so there is no interval.",
     # Of notions beside the measures.
     "NO_LABELLED": "Nobody of a group has the favourable label in truth.",
