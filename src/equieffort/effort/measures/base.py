@@ -51,7 +51,7 @@ NOTES = {
     "left out.",
     "NOT_MONOTONE": "More of the treatment means fewer favourable outcomes somewhere on the way.",
     "EXTRAPOLATED": "Read beyond the treatments that people of a group have.",
-    "FEW_DRAWN": "Drawn again from fewer than 100 refused people a side: the interval is somewhat too short.",
+    "FEW_DRAWN": "Drawn again from fewer than 100 refused people a side: the interval may be somewhat short.",
     "NO_TWIN": "Of some people the equations do not say who they would be in another group.",
 }
 """Code in the column `note` -> what it means."""
