@@ -1,21 +1,29 @@
 """How often intervals of FACTS' notions hold the truth: `python benchmarks/facts_intervals.py`.
 
-With the word `few`: how often macro intervals of few people name a side between groups with the same law.
+With the word `alike`: the macro trade-off where both groups have the same law. With the word `few`: how often macro
+intervals of few people name a side between groups with the same law.
 
 Efforts of the refused are exponential (means 1.5 and 1), a fifth and a tenth have no route. Five actions turn a person
 with a chance of their own in each group, each at a cost that is the same for everybody; so the true macro curves are
 known. In the second world two actions are equally good, where the best of a sample is better than the truth.
+
+Beside the trade-off's band its interval of before is shown, the spread of the largest gap over draws moved out by how
+much draws exceed the sample; after the share of intervals that hold the truth comes their mean width. A number is the
+runs a cell; with further words only that part: `python benchmarks/facts_intervals.py 400 macro`.
 """
 
 from __future__ import annotations
 
 import sys
+import time
+from datetime import UTC, datetime
 from math import exp, log
 
 import numpy as np
 
 from equieffort.effort.measures import Sample
-from equieffort.notions.facts import macro
+from equieffort.notions.bootstrap import bootstrap_limits
+from equieffort.notions.facts import curves, macro
 from equieffort.notions.facts.macro import Asked, macro_readings
 from equieffort.notions.facts.micro import micro_readings
 
@@ -56,6 +64,31 @@ def macro_truth(mine: np.ndarray, theirs: np.ndarray) -> dict[str, float]:
     }
 
 
+def before(costs: np.ndarray, side: np.ndarray) -> tuple[float, float]:
+    """The macro trade-off's interval as it was until 19 November 2026."""
+    seen: list[float] = []
+
+    def largest(rows: np.ndarray) -> float:
+        mine, theirs = (curves.macro_curve(costs[rows[side[rows] == which]]) for which in (True, False))
+        seen.append(abs(curves.largest_gap(mine, theirs)[0]))
+        return seen[-1]
+
+    low, high, _ = bootstrap_limits(largest, side.astype(int), 0.95)
+    excess = float(np.mean(seen[1:])) - seen[0]
+    return max(0.0, low - max(0.0, excess)), min(1.0, high - min(0.0, excess))
+
+
+def alike(runs: int = 400) -> None:
+    """The macro trade-off's interval and that of before, where both groups have the same law."""
+    rng = np.random.default_rng(1)
+    print(f"{datetime.now(UTC).date()}, {runs} runs a cell; both groups as the reference of the first world")
+    law = WORLDS["one best action"][1]
+    for n, m in ((20, 60), *SIZES):
+        held = one_for_all(rng, (n, m), (law, law), runs)
+        names = ("facts_macro_trade_off", "the same as it was before")
+        show(f"{n} and {m} refused", {name: held[name] for name in names}, runs)
+
+
 def few(runs: int = 100) -> None:
     """How often macro intervals of few people name a side, where both groups have the same law."""
     rng, macro.FEWEST = np.random.default_rng(1), 2
@@ -75,41 +108,64 @@ def few(runs: int = 100) -> None:
             print(f"{n} against {m}: {', '.join(told)}", flush=True)
 
 
-def main(runs: int = 400) -> None:
-    rng = np.random.default_rng(20261118)
-    print(f"{runs} runs a cell, nominal 95 %; of runs without an interval the number in brackets")
+Held = dict[str, list[tuple[bool, float]]]
+"""For each notion whether intervals hold the truth, and how wide they are."""
+
+
+def main(runs: int = 400, only: str = "") -> None:
+    rng, start = np.random.default_rng(20261118), time.process_time()
+    print(f"{datetime.now(UTC).date()}, {runs} runs a cell, nominal 95 %; of runs without an interval the number")
     for n, m in SIZES:
-        truth = micro_truth()
-        held: dict[str, list[bool]] = {name: [] for name in truth}
-        for _ in range(runs):
-            a = np.where(rng.random(n) < 0.2, np.inf, rng.exponential(1.5, n))
-            b = np.where(rng.random(m) < 0.1, np.inf, rng.exponential(1.0, m))
-            for one in micro_readings("a", "b", Sample.solved(a), Sample.solved(b), 0.95, PHI, BUDGET):
-                if not np.isnan(one.low):
-                    held[one.notion].append(one.low <= truth[one.notion] <= one.high)
-        show(f"{n} and {m} refused", held, runs)
-        for world, (p, q) in WORLDS.items():
-            truth = macro_truth(p, q)
-            held = {name: [] for name in truth}
-            for _ in range(runs // 2):
-                turned = np.concatenate([rng.random((n, 5)) < p, rng.random((m, 5)) < q])
-                costs = np.where(turned, COSTS, np.inf)
-                side = np.arange(n + m) < n
-                for one in macro_readings("a", "b", costs, side, ~side, 0.95, Asked(PHI, BUDGET)):
-                    if not np.isnan(one.low):
-                        held[one.notion].append(one.low <= truth[one.notion] <= one.high)
-            show(f"{n} and {m} refused, {world}", held, runs // 2)
+        if only != "macro":
+            show(f"{n} and {m} refused", micro(rng, n, m, runs), runs)
+        for world, (p, q) in WORLDS.items() if only != "micro" else ():
+            show(f"{n} and {m} refused, {world}", one_for_all(rng, (n, m), (p, q), runs), runs)
+    print(f"\nMonte Carlo error of a share of 95 %: {95**0.5 * (5 / runs) ** 0.5:.1f} points.", end=" ")
+    print(f"{time.process_time() - start:.0f} s of CPU time.")
 
 
-def show(title: str, held: dict[str, list[bool]], runs: int) -> None:
-    print(f"\n{title}")
+def micro(rng: np.random.Generator, n: int, m: int, runs: int) -> Held:
+    truth, held = micro_truth(), Held()
+    for _ in range(runs):
+        a = np.where(rng.random(n) < 0.2, np.inf, rng.exponential(1.5, n))
+        b = np.where(rng.random(m) < 0.1, np.inf, rng.exponential(1.0, m))
+        for one in micro_readings("a", "b", Sample.solved(a), Sample.solved(b), 0.95, PHI, BUDGET):
+            keep(held, one.notion, (one.low, one.high), truth[one.notion])
+    return held
+
+
+def one_for_all(
+    rng: np.random.Generator, sizes: tuple[int, int], chances: tuple[np.ndarray, np.ndarray], runs: int
+) -> Held:
+    truth, held = macro_truth(*chances), Held()
+    side = np.arange(sum(sizes)) < sizes[0]
+    for _ in range(runs):
+        turned = np.concatenate([rng.random((size, 5)) < p for size, p in zip(sizes, chances, strict=True)])
+        costs = np.where(turned, COSTS, np.inf)
+        for one in macro_readings("a", "b", costs, side, ~side, 0.95, Asked(PHI, BUDGET)):
+            keep(held, one.notion, (one.low, one.high), truth[one.notion])
+        keep(held, "the same as it was before", before(costs, side), truth["facts_macro_trade_off"])
+    return held
+
+
+def keep(held: Held, name: str, limits: tuple[float, float], truth: float) -> None:
+    kept = held.setdefault(name, [])
+    if not np.isnan(limits[0]):
+        kept.append((limits[0] <= truth <= limits[1], limits[1] - limits[0]))
+
+
+def show(title: str, held: Held, runs: int) -> None:
+    print(f"\n{title}", flush=True)
     for name, found in held.items():
         missing = f" ({runs - len(found)})" if len(found) < runs else ""
-        print(f"  {name:44} {100 * np.mean(found) if found else float('nan'):5.1f}{missing}")
+        share, width = np.mean(found, axis=0) if found else (np.nan, np.nan)
+        print(f"  {name:44} {100 * share:5.1f} %, width {width:.2f}{missing}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["few"]:
+    if sys.argv[1:2] == ["alike"]:
+        alike(*map(int, sys.argv[2:]))
+    elif sys.argv[1:2] == ["few"]:
         few(*map(int, sys.argv[2:]))
     else:
-        main(*map(int, sys.argv[1:]))
+        main(*map(int, sys.argv[1:2]), *sys.argv[2:3])

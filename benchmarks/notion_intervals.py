@@ -8,7 +8,8 @@ one normal density, worked out here by hand and without a solver; only the share
 
 Each run draws people anew. `held`: runs whose 95 % interval holds the truth, of those with an interval. The budget of
 social burden and of FACTS is 2; FACTS is micro, each person with their own action. Huang's AED sets X1 from -5 to 5 in
-steps of 0.1, read between them as straight, gamma from 0.3 to 0.7. FACTS with one action for all, the
+steps of 0.1, read between them as straight, gamma from 0.3 to 0.7. Causal discrimination is also asked over a domain
+that is declared, 1,000 inputs a run (`--only domain`). FACTS with one action for all, the
 ratio with learned equations, and rewards by rank with situation testing have benchmarks of their own
 (facts_intervals.py, twins.py, rewards.py); equality_of_effort.py has another world for AED. With `--few`
 only how often few people name a side by a mean where the groups are equal.
@@ -137,6 +138,10 @@ def truths() -> dict[Key, float]:
         # Where X1 is set the score is 1.5 X1 and what is left: 0.75 A on average.
         **{("aed", "-1", how): 2 * (SHIFT - 0.75) / 1.5 for how in AED_BY},
     }
+    # Over the domain A alone turns whoever is within READS_A of the boundary, and X1 - X2 + X3 is a sum of three
+    # uniform numbers: near its middle the density of their sum in units of 2 END is 3/4 - t^2.
+    near = READS_A / (2 * END)
+    found["causal_discrimination", "", "domain"] = 2 * (0.75 * near - near**3 / 3)
     whole = sum(compared.values())
     found["individual_recourse_gap", "", "mean"] = sum(twin_gap[g] * compared[g] / whole for g in compared)
     return found | _of_pairs()
@@ -181,8 +186,24 @@ SCHEMA = ee.Schema(
 )  # fmt: skip
 
 
+END, INPUTS = 5.0, 1_000
+"""Of the schema's domain where causal discrimination is asked over it: all three numbers plausibly lie within +-5."""
+
+
+def over_domain(people: int, seed: int) -> list[NotionReading]:
+    """Causal discrimination over so many inputs drawn from a domain that is declared, whoever the people are."""
+    X, _ = WORLD.sample(people, seed)
+    told = {name: ee.Feature("actionable", plausible=(-END, END)) for name in MOST}
+    schema = ee.Schema(sensitive="A", protected=-1, favourable=1, features=told)
+    audit = ee.audit(known_model(), X, schema=schema, scm=WORLD.scm)
+    found = audit.causal_discrimination(draws=INPUTS, random_state=seed).domain
+    return [NotionReading("causal_discrimination", "", parts=("domain",), **found.row(0.95))]
+
+
 def one_run(people: int, seed: int, only: str = "") -> list[NotionReading]:
     """Every reading of one sample, or those of one family that is read with the others."""
+    if only == "domain":
+        return over_domain(people, seed)
     X, labels = WORLD.sample(people, seed)
     audit = ee.audit(
         known_model(), X, schema=SCHEMA, scm=WORLD.scm, cost=ee.WeightedL1(Unit(), weights=PRICE),
@@ -196,6 +217,7 @@ def one_run(people: int, seed: int, only: str = "") -> list[NotionReading]:
     found = list(audit.notions(labels=labels, only=[*families, "responsiveness"]).readings)
     found += aed(audit)
     far = audit.fairness_through_awareness(LIPSCHITZ, ee.Manhattan(scale=Unit()))
+    found += over_domain(people, seed)
     return [*found, *audit.improvement_only(["X1", "X2"]).readings, *far.readings]
 
 
@@ -260,7 +282,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--people", type=int, default=400)
-    parser.add_argument("--only", default="", help="one family, such as social_burden, or aed")
+    parser.add_argument("--only", default="", help="one family, such as social_burden, or aed, or domain")
     parser.add_argument("--few", action="store_true", help="only how often few people name a side")
     asked = parser.parse_args()
     if asked.few:

@@ -264,7 +264,19 @@ def test_macro_intervals_of_few_people_say_that_they_are_short():
     for n, note in ((99, "FEW_DRAWN"), (100, "")):
         turned, side = rng.random((n + 120, 3)) < [0.2, 0.45, 0.75], np.arange(n + 120) < n
         readings = macro_readings("a", "b", np.where(turned, 1.0, np.inf), side, ~side, 0.95, Asked(0.5, 1.0))
-        assert {one.note for one in readings if not math.isnan(one.low)} == {note}
+        told = {one.notion: one.note for one in readings if not math.isnan(one.low)}
+        assert told.pop("facts_macro_trade_off") == ""
+        assert set(told.values()) == {note}
+
+
+def test_the_trade_off_of_groups_that_are_alike_holds_its_level():
+    """Both groups have one law, and few people (benchmarks/facts_intervals.py alike)."""
+    rng, law, price = np.random.default_rng(4), [0.1, 0.3, 0.45, 0.6, 0.9], [0.1, 0.3, 0.45, 0.8, 1.2]
+    side, held = np.arange(80) < 20, 0
+    for _ in range(100):
+        costs = np.where(rng.random((80, 5)) < law, price, np.inf)
+        held += macro_readings("a", "b", costs, side, ~side, 0.95, Asked(0.4, 0.5))[-1].low == 0.0
+    assert held >= 95 - 3 * math.sqrt(95 * 0.05)
 
 
 def test_macro_intervals_need_ten_people_a_side():

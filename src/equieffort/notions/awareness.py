@@ -32,6 +32,7 @@ REFERENCE = "Dwork, Hardt, Pitassi, Reingold and Zemel 2012"
 MOST_PEOPLE = 3000
 """All pairs of so many people are looked at; of more people so many are drawn, which the interval reckons with."""
 BLOCK = 256
+UNASSIGNED = "a pair counts by the groups of both its people"
 SHARE = Notion(
     "awareness_share",
     "Pairs scored too differently",
@@ -42,6 +43,7 @@ SHARE = Notion(
     orientation=0,
     form="share",
     counts="pairs",
+    unassigned=UNASSIGNED,
 )
 LARGEST = Notion(
     "awareness_violation",
@@ -51,6 +53,7 @@ LARGEST = Notion(
     "How far apart the most differently treated of two similar people are.",
     orientation=0,
     counts="pairs",
+    unassigned=UNASSIGNED,
 )
 LEAST = Notion(
     "awareness_lipschitz",
@@ -61,6 +64,7 @@ LEAST = Notion(
     neutral=nan,
     orientation=0,
     counts="pairs",
+    unassigned=UNASSIGNED,
 )
 
 
@@ -203,6 +207,9 @@ def _read(
     each = seen.violating.sum(axis=1) / max(len(rows) - 1, 1)
     share = _share(replace(blank, notion=SHARE.name), len(rows) * (len(rows) - 1) // 2, [each, each], audited.level)
     found = [share, *_extremes(blank, seen, share.n, np.ones(seen.largest_of.shape, dtype=bool), 2)]
+    if audited.unplaced.any():
+        # Among all pairs nobody's group matters.
+        found = [replace(one, assigned_least=one.estimate, assigned_most=one.estimate) for one in found]
     for a, b in audited.pairs:
         pair = replace(blank, group=groups.labels[a], against=groups.labels[b])
         if a not in present or b not in present:

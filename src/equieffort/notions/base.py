@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from math import isinf, isnan, nan
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import numpy as np
+
 from equieffort.data.frames import Bools, digits
 from equieffort.effort.criteria import Criteria
 from equieffort.errors import ParameterError
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Choice
 from equieffort.recourse.table import RecourseTable
-from equieffort.world.groups import NEITHER
+from equieffort.world.groups import NEITHER, Groups, Versus
 from equieffort.world.opponents import EVERYBODY_ELSE, Rest
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Notion:
 
     counts: str = ""
     """What its denominator counts, where that is not people."""
+    unassigned: str = ""
+    """Why nothing bounds what people whose group is not known could make of it; empty where that is bounded."""
 
     @property
     def unit(self) -> str:
@@ -80,6 +84,9 @@ class NotionReading:
     least: float = nan
     """What is certain given people who are not solved to the end; NaN where that does not apply."""
     most: float = nan
+    assigned_least: float = nan
+    """Over all assignments of people whose group is not known; NaN without such people, or where nothing bounds it."""
+    assigned_most: float = nan
     n: int = 0
     """Its denominator."""
     n_against: int = 0
@@ -136,6 +143,8 @@ class Audited:
     """With fewer in a denominator a comparison names no side."""
     reference: Any = None
     """The data that scales come from, as they were given; None where nobody gave any."""
+    whole: tuple[Groups, Versus] | None = None
+    """Of a view of two groups: all groups, and which comparison it is."""
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -148,7 +157,30 @@ class Audited:
         groups = self.table.groups
         if not isinstance(groups.reference, Rest):
             return [self]
-        return [replace(self, table=replace(self.table, groups=groups.two(one))) for one in groups.pairs]
+        return [
+            replace(self, table=replace(self.table, groups=groups.two(one)), whole=(groups, one))
+            for one in groups.pairs
+        ]
+
+    @property
+    def unplaced(self) -> Bools:
+        """People whose group is not known."""
+        groups = self.table.groups if self.whole is None else self.whole[0]
+        return np.isin(groups.codes, list(groups.unknown))
+
+    def pools(self, group: str, against: str) -> list[tuple[tuple[bool, bool, bool], Bools]]:
+        """People whose group is not known, by whether they may be in a group, in the other side (if there is one), and
+        in neither."""
+        groups = self.table.groups
+        if self.whole is not None:
+            groups, versus = self.whole
+        else:
+            code = groups.labels.index(group)
+            others = groups.others(group, against) if against else ()
+            versus = Versus(code, others, against, "unknown" if code in groups.unknown else groups.role(code))
+        if not against:
+            versus = replace(versus, others=())
+        return [(sides, np.isin(groups.codes, codes)) for sides, codes in groups.choices(versus).items()]
 
 
 def over_views(

@@ -27,6 +27,7 @@ from equieffort.effort.measures.sample import sample
 from equieffort.errors import EquieffortError
 from equieffort.foundations.arguments import check_whole
 from equieffort.models.classifiers import BlackBox, LinearView
+from equieffort.notions.assigned import bounded, spread
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
 from equieffort.notions.comparing import Found, folded, mean_gap, mean_reading, side_of, told_if_none
 from equieffort.recourse.people import People
@@ -223,12 +224,11 @@ def _compared(audited: Audited, known: Distances) -> list[NotionReading]:
     # Whoever cannot reach the other side by any input, or is not known to, is in no mean.
     without = [int(np.isnan(known.values[mine]).sum()) for mine in members]
     blank = NotionReading(DISTANCE.name, parts=(known.metric,), note=note)
-    found = [
-        mean_reading(
-            told_if_none(replace(blank, group=label, n_undefined=without[code]), counts[code]), sides[code], level
-        )
-        for code, label in enumerate(groups.labels)
-    ]
+    values = spread(known.rows, known.values, len(audited.table))
+    found = []
+    for code, label in enumerate(groups.labels):
+        own = told_if_none(replace(blank, group=label, n_undefined=without[code]), counts[code])
+        found.append(bounded(mean_reading(own, sides[code], level), audited, values))
     for a, b in audited.pairs:
         pair = replace(
             blank,
@@ -237,5 +237,6 @@ def _compared(audited: Audited, known: Distances) -> list[NotionReading]:
             against=groups.labels[b],
             n_undefined=without[a] + without[b],
         )
-        found.append(folded(mean_gap(told_if_none(pair, counts[a], counts[b]), sides[a], sides[b], level)))
+        gap = folded(mean_gap(told_if_none(pair, counts[a], counts[b]), sides[a], sides[b], level))
+        found.append(bounded(gap, audited, values, size=True))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
 from typing import Any, Literal, overload
@@ -53,7 +53,8 @@ class Notions(Shown):
     """What was read of every notion, and which could not be read and why.
 
     `frame()` has a row a notion, form and comparison: `estimate`, `low` and `high` (confidence limits), `least` and
-    `most` (what is certain given people who are not solved to the end), `n` and `n_against` (denominators),
+    `most` (what is certain given people who are not solved to the end), `assigned_least` and `assigned_most` (over all
+    assignments of people whose group is not known; NaN where nothing bounds it), `n` and `n_against` (denominators),
     `n_undefined` (people in no denominator), `note`, and `side`, which says whether the group is shown to be worse off.
     """
 
@@ -62,7 +63,7 @@ class Notions(Shown):
     columns: tuple[str, ...] = ()
     """The sensitive columns whose values name the groups."""
     unplaced: int = 0
-    """People whose group is not known: no notion says how much they could change it, as measures do."""
+    """People whose group is not known: on neither side of a comparison, and within its bounds over assignments."""
 
     @cached_property
     def known(self) -> dict[str, tuple[Family, Notion]]:
@@ -125,9 +126,31 @@ def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] |
             found = [other for one in over_views(audited, family.readings) for other in _or_kept(one, kept)]
         readings += [one for one in found if isinstance(one, NotionReading)]
         missing += [one for one in found if isinstance(one, NotApplicable)]
-    groups = audited.table.groups
-    unplaced = sum(int((groups.codes == code).sum()) for code in groups.unknown)
+    groups, unplaced = audited.table.groups, int(audited.unplaced.sum())
+    if unplaced:
+        known = {notion.name: notion for family in FAMILIES for notion in family.notions}
+        apart = {groups.labels[code] for code in groups.unknown}
+        readings = [one if one.group in apart else _assigned_noted(one, known[one.notion]) for one in readings]
     return Notions(tuple(readings), tuple(dict.fromkeys(missing)), groups.columns, unplaced)
+
+
+def _assigned_noted(one: NotionReading, notion: Notion) -> NotionReading:
+    """That nothing bounds what people whose group is not known could change, or that they could change its side.
+
+    >>> gap = Notion("gap", "Gap", "a - b", "", "")
+    >>> read = NotionReading("gap", "a", "b", estimate=0.2, assigned_least=-0.1, assigned_most=0.4)
+    >>> _assigned_noted(read, gap).note
+    'UNKNOWN_GROUP'
+    """
+    if isnan(one.estimate):
+        return one
+    codes = []
+    if isnan(one.assigned_least):
+        codes += ["NOT_ASSIGNED"] if notion.unassigned else []
+    elif one.against and notion.orientation != 0:
+        ends = (one.estimate, one.assigned_least, one.assigned_most)
+        codes += ["UNKNOWN_GROUP"] if min(ends) < notion.neutral < max(ends) else []
+    return replace(one, note=" ".join(dict.fromkeys([*one.note.split(), *codes])))
 
 
 def _or_kept(one: NotionReading | NotApplicable, kept: Notions | None) -> list[NotionReading | NotApplicable]:

@@ -42,6 +42,7 @@ from equieffort.effort.inference.shares import difference
 from equieffort.effort.measures import CHANCE, Chance, Spread, sample
 from equieffort.errors import ParameterError, closest
 from equieffort.foundations.shown import Shown, Told
+from equieffort.notions.assigned import bounded
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, require_model
 from equieffort.notions.collection import NEEDS_MODEL
 from equieffort.notions.shares import Share
@@ -265,6 +266,7 @@ EFFORT = Notion(
     "Whether those whom another group's attributes would have spared a refusal also need more or less effort.",
     neutral=nan,
     orientation=0,
+    unassigned="whether another group would turn their decision hangs on which group is theirs",
 )
 
 
@@ -282,8 +284,16 @@ class CounterfactualFamily(Family):
             return [NotApplicable(notion.name, NEEDS_MODEL) for notion in self.notions]
         found = CounterfactualFairness.of(audited, audited.problem)
         labels = ["", *audited.table.groups.labels]
-        rows = [_ratio_reading(found, group, decided) for decided in DECIDED for group in labels]
-        rows += [_gap_reading(found, *(labels[code + 1] for code in pair)) for pair in audited.pairs]
+        refused = audited.table.is_unfavourable
+        rows: list[NotionReading] = []
+        for decided in DECIDED:
+            among = refused if decided == "refused" else np.ones_like(refused)
+            ends = found.decisions.same(among, audited.unplaced)
+            read = [_ratio_reading(found, group, decided) for group in labels]
+            rows += [bounded(one, audited, *ends) if one.group else one for one in read]
+        ends = found.decisions.same(refused, audited.unplaced)
+        gaps = [_gap_reading(found, *(labels[code + 1] for code in pair)) for pair in audited.pairs]
+        rows += [bounded(one, audited, *ends, sign=-1) for one in gaps]
         return [*rows, *(_effort_reading(found, row) for row in found.efforts.to_dict("records"))]
 
 

@@ -33,6 +33,7 @@ import pandas as pd
 from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.foundations.arguments import check_whole
 from equieffort.foundations.shown import Shown, Told
+from equieffort.notions.assigned import bounded
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import NEEDS_MODEL
 from equieffort.notions.domain import Drawn, draw_inputs
@@ -184,10 +185,13 @@ class DiscriminationFamily(Family):
             return [NotApplicable(DISCRIMINATION.name, NEEDS_MODEL)]
         found = CausalDiscrimination.of(audited, audited.problem, random_state=audited.random_state)
         rows = [("people", group) for group in ("", *audited.table.groups.labels)]
-        return [
+        least, most = found.asked.same(np.ones(len(audited.table), dtype=bool), audited.unplaced)
+        read = [
             NotionReading(
                 DISCRIMINATION.name, group, parts=(over,), note="" if one.n else "NO_PEOPLE", **one.row(audited.level)
             )
             for over, group in (*rows, ("domain", ""))
             if (one := found.shares[over, group, ""])
         ]
+        # Whom no level leaves as they are is whom some level changes.
+        return [bounded(one, audited, 1 - most, 1 - least) if one.group else one for one in read]

@@ -46,6 +46,7 @@ from equieffort.effort.measures import Sample
 from equieffort.foundations.arguments import check_whole
 from equieffort.foundations.progress import Progress
 from equieffort.foundations.shown import Shown, Told
+from equieffort.notions.assigned import bounded
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import NEEDS_MODEL
 from equieffort.notions.group_gap import GroupGap, group_gap, largest_gap, samples_of
@@ -198,6 +199,7 @@ GROUP = Notion(
     "von Kügelgen et al. 2022",
     "The difference of average efforts as a size, and the largest over any number of groups.",
     orientation=0,
+    unassigned="the largest over all pairs is not searched over assignments, as each pair is",
 )
 INDIVIDUAL = Notion(
     "individual_recourse_gap",
@@ -206,6 +208,7 @@ INDIVIDUAL = Notion(
     "von Kügelgen et al. 2022",
     "Whether the same person would need another effort in another group, which averages can hide.",
     orientation=0,
+    unassigned="who the twins are hangs on the person's own group",
 )
 
 
@@ -222,7 +225,10 @@ class FairCausalRecourseFamily(Family):
         groups = audited.table.groups
         samples, labels = samples_of(audited, groups), groups.labels
         pairs = [group_gap(samples, labels[a], labels[b], audited.level) for a, b in audited.pairs]
-        rows: list[NotionReading | NotApplicable] = [_group_reading(one, samples) for one in pairs]
+        efforts = np.where(audited.table.has_action, audited.table.effort, nan)
+        rows: list[NotionReading | NotApplicable] = [
+            bounded(_group_reading(one, samples), audited, efforts, size=True) for one in pairs
+        ]
         every = samples_of(audited, own_groups(audited.table))
         rows.append(_group_reading(largest_gap(every, audited.level), every, largest=True))
         if audited.problem is None:
@@ -239,7 +245,8 @@ def _group_reading(one: GroupGap, samples: dict[str, Sample], *, largest: bool =
     n = sum(sample.stats.n_acting for sample in names.values()) if largest else one.n
     return NotionReading(
         GROUP.name, "" if largest else one.group, "" if largest else one.against, ("largest",) if largest else (),
-        one.estimate, one.low, one.high, one.least, one.most, n, 0 if largest else one.n_against, undefined, one.note,
+        one.estimate, one.low, one.high, one.least, one.most, n=n, n_against=0 if largest else one.n_against,
+        n_undefined=undefined, note=one.note,
     )  # fmt: skip
 
 
@@ -252,13 +259,14 @@ def _individual_readings(found: FairCausalRecourse, group: str) -> list[NotionRe
     left = sum(n for name, n in counts.items() if name != "compared")
     drawn = len(np.unique(found.recourse.person)) < found.n_refused
     note = f"{one.note} {'SAMPLED' if drawn else ''}".strip()
+    most_note = " ".join(["EXTREME" if one.n else one.note, *(code for code in note.split() if code in CARRIED)])
     return [
         NotionReading(
-            INDIVIDUAL.name, group, "", ("mean",), one.mean, one.low, one.high, one.mean_least, one.mean_most, one.n, 0,
-            left, note,
+            INDIVIDUAL.name, group, "", ("mean",), one.mean, one.low, one.high, one.mean_least, one.mean_most, n=one.n,
+            n_undefined=left, note=note,
         ),
         NotionReading(
-            INDIVIDUAL.name, group, "", ("max",), one.max, nan, nan, one.max_least, one.max_most, one.n, 0, left,
-            " ".join(["EXTREME" if one.n else one.note, *(code for code in note.split() if code in CARRIED)]),
+            INDIVIDUAL.name, group, "", ("max",), one.max, nan, nan, one.max_least, one.max_most, n=one.n,
+            n_undefined=left, note=most_note,
         ),
     ]  # fmt: skip

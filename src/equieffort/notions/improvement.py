@@ -19,6 +19,7 @@ from equieffort.effort.inference.means import Side
 from equieffort.effort.stats import Sums, certain_bounds
 from equieffort.errors import ParameterError, closest, listed
 from equieffort.foundations.arguments import names_in
+from equieffort.notions.assigned import bounded
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
 from equieffort.notions.collection import NEEDS_MODEL
 from equieffort.notions.comparing import Found, mean_gap, mean_reading, share_gap, share_reading
@@ -62,6 +63,8 @@ LOST_GAP = Notion(
     "Whether people of one group more often have no route but gaming.",
     form="points",
 )
+NOBODY = {"NO_PEOPLE": "NO_RECOURSE", "NOTHING_DEFINED": "NO_RECOURSE"}
+"""Why there is no value, in the words of the refused."""
 WHY = "It needs to be told which features are causes of the true outcome (causes; in a spec outcome.causes)."
 
 
@@ -186,22 +189,25 @@ def _compared(audited: Audited, again: RecourseTable, kept: tuple[str, ...]) -> 
     routes = [rows[audited.table.has_action[rows]] for rows in members]
     lost = [again.status[rows] == Status.INFEASIBLE for rows in routes]
     unknown = [again.status[rows] == Status.UNKNOWN for rows in routes]
+    extra = np.maximum(again.effort - audited.table.effort, 0.0)
+    gone = np.where(audited.table.has_action, again.status == Status.INFEASIBLE, np.nan)
     found = []
     for code, label in enumerate(groups.labels):
         n_lost = int((lost[code] | unknown[code]).sum())
         blank = NotionReading(EXTRA.name, label, parts=kept, n_undefined=n_lost)
-        found.append(mean_reading(blank, sides[code], level))
+        found.append(bounded(mean_reading(blank, sides[code], level), audited, extra))
     for a, b in audited.pairs:
         n_lost = sum(int((lost[code] | unknown[code]).sum()) for code in (a, b))
         blank = NotionReading(EXTRA_GAP.name, groups.labels[a], groups.labels[b], parts=kept, n_undefined=n_lost)
-        found.append(mean_gap(blank, sides[a], sides[b], level))
+        found.append(bounded(mean_gap(blank, sides[a], sides[b], level), audited, extra))
     for code, label in enumerate(groups.labels):
         blank = NotionReading(LOST.name, label, parts=kept)
-        found.append(share_reading(blank, lost[code], level, unknown[code]))
+        found.append(bounded(share_reading(blank, lost[code], level, unknown[code]), audited, gone))
     for a, b in audited.pairs:
         blank = NotionReading(LOST_GAP.name, groups.labels[a], groups.labels[b], parts=kept)
-        found.append(share_gap(blank, lost[a], lost[b], level, (unknown[a], unknown[b])))
-    return [replace(one, note="NO_RECOURSE") if one.note in ("NO_PEOPLE", "NOTHING_DEFINED") else one for one in found]
+        gap = share_gap(blank, lost[a], lost[b], level, (unknown[a], unknown[b]))
+        found.append(bounded(gap, audited, gone))
+    return [replace(one, note=" ".join(NOBODY.get(code, code) for code in one.note.split())) for one in found]
 
 
 def _side(table: RecourseTable, again: RecourseTable, rows: npt.NDArray[np.intp]) -> Side:

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.foundations.arguments import check_whole
+from equieffort.notions.assigned import bounded, spread
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
 from equieffort.notions.comparing import (
     SHARE,
@@ -126,11 +127,14 @@ def _reached(audited: Audited, problem: RecourseProblem, cells: int) -> list[Rea
 
 
 def _responsiveness(audited: Audited, reached: list[Reached]) -> list[NotionReading]:
-    groups, level = audited.table.groups, audited.level
-    codes = groups.codes[audited.table.is_unfavourable]
+    groups, level, refused = audited.table.groups, audited.level, audited.table.is_unfavourable
+    codes, lacking = groups.codes[refused], audited.unplaced[refused]
     found = []
     for one in reached:
         note = "" if one.exact else "GRID"
+        # Where a share is not known since the group is not, it would be with a group.
+        ends = [np.where(lacking & np.isnan(one.share), end, one.share) for end in SHARE]
+        least, most = (spread(refused, end, len(refused)) for end in ends)
         shares = [one.share[codes == code] for code in range(len(groups.labels))]
         undefined = [int(np.isnan(share).sum()) for share in shares]
         sides = [side_of(share[~np.isnan(share)]) for share in shares]
@@ -138,13 +142,15 @@ def _responsiveness(audited: Audited, reached: list[Reached]) -> list[NotionRead
             blank = NotionReading(
                 RESPONSIVENESS.name, label, parts=(one.feature,), n_undefined=undefined[code], note=note
             )
-            found.append(mean_reading(told_if_none(blank, len(shares[code])), sides[code], level, SHARE))
+            own = mean_reading(told_if_none(blank, len(shares[code])), sides[code], level, SHARE)
+            found.append(bounded(own, audited, least, most))
         for a, b in audited.pairs:
             blank = NotionReading(
                 GAP.name, groups.labels[a], groups.labels[b], parts=(one.feature,),
                 n_undefined=undefined[a] + undefined[b], note=note,
             )  # fmt: skip
-            found.append(mean_gap(told_if_none(blank, len(shares[a]), len(shares[b])), sides[a], sides[b], level))
+            gap = mean_gap(told_if_none(blank, len(shares[a]), len(shares[b])), sides[a], sides[b], level)
+            found.append(bounded(gap, audited, least, most))
     return found
 
 
@@ -159,7 +165,8 @@ def _preclusion(audited: Audited) -> list[NotionReading]:
     for a, b in audited.pairs:
         blank = NotionReading(PRECLUSION_GAP.name, groups.labels[a], groups.labels[b])
         found.append(share_gap(blank, stuck[a], stuck[b], level, (unknown[a], unknown[b])))
-    return [one if one.note != "NO_PEOPLE" else _no_refused(one) for one in found]
+    values = np.where(table.is_unfavourable, table.status == Status.INFEASIBLE, np.nan)
+    return [bounded(one if one.note != "NO_PEOPLE" else _no_refused(one), audited, values) for one in found]
 
 
 def _no_refused(reading: NotionReading) -> NotionReading:

@@ -49,6 +49,7 @@ from equieffort.world.distances import CausalDistance, Distance, check_distance
 from equieffort.world.groups import Groups
 
 REFERENCE = "Zhang, Wu and Wu 2016"
+UNASSIGNED = "each assignment changes the neighbours of everybody"
 K, TAU = 15, 0.2
 MOST_PEOPLE = 3_000
 """Who are looked at when every notion is read together; of more people so many are drawn. Neighbours are of all."""
@@ -60,6 +61,7 @@ SHARE = Notion(
     "For whom people just like them fare better in the other group; effort is not asked about.",
     neutral=float("nan"),
     form="share",
+    unassigned=UNASSIGNED,
 )
 GAP = Notion(
     "situation_discriminated_gap",
@@ -68,6 +70,7 @@ GAP = Notion(
     REFERENCE,
     "Whether people of one group more often see those like them fare better in the other.",
     form="points",
+    unassigned=UNASSIGNED,
 )
 SAVED = "It asks the model what each feature does to the decision, and the model is not in a saved audit."
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import Bools
+from equieffort.data.frames import Bools, Floats
 from equieffort.effort.inference.means import Side
 from equieffort.effort.measures.burden import Burden
 from equieffort.effort.measures.sample import sample
+from equieffort.notions.assigned import bounded
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views
 from equieffort.notions.comparing import Found
 from equieffort.notions.sparse_means import sparse_gap, sparse_reading
@@ -80,7 +81,8 @@ class SocialBurden(Family):
             blank = NotionReading(GAP.name, groups.labels[a], groups.labels[b])
             one = sparse_gap(blank, (sides[a], sides[b]), (carriers[a], carriers[b]), most, audited.level)
             found.append(replace(one, note=note) if isnan(one.estimate) else one)
-        return found
+        values = np.where(audited.labels, _burdens(audited), np.nan)
+        return [bounded(one, audited, values) for one in found]
 
     def read(self, audited: Audited) -> Found:
         """Readings, and what each deserving person is counted with."""
@@ -88,13 +90,19 @@ class SocialBurden(Family):
         readings = tuple(over_views(audited, self.readings))
         if labels is None or audited.budget is None:
             return Found(self.title, readings, columns=table.groups.columns)
-        capped = np.minimum(np.where(np.isnan(table.effort), np.inf, table.effort), audited.budget)
         columns: dict[str, Any] = {
             "group": np.array(table.groups.labels, dtype=object)[table.groups.codes],
-            "burden": np.where(table.is_unfavourable, capped, 0.0),
+            "burden": _burdens(audited),
         }
         people = pd.DataFrame(columns, index=table.index)[labels]
         return Found(self.title, readings, people, table.groups.columns)
+
+
+def _burdens(audited: Audited) -> Floats:
+    """What everybody is counted with, as found; NaN without a budget."""
+    table, budget = audited.table, nan if audited.budget is None else audited.budget
+    capped = np.minimum(np.where(np.isnan(table.effort), np.inf, table.effort), budget)
+    return np.where(table.is_unfavourable, capped, 0.0 * budget)
 
 
 def _side(audited: Audited, rows: Bools) -> Side:

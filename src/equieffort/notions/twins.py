@@ -158,6 +158,18 @@ class TwinDecisions:
         """Whose decision no level changes."""
         return ~self.turns & ~self.is_undefined
 
+    def same(self, among: Bools, unplaced: Bools) -> tuple[Floats, Floats]:
+        """1 for each of some people whom every level leaves as they are decided, 0 for whom one does not: the least
+        and the most, which differ for people whose own group is not known. NaN of whom it is undefined.
+
+        Whichever group is theirs, one of two levels that turn them is another. A single one may be their own, and a
+        level without a known twin can turn out either way once it is known who they are.
+        """
+        absent, times = (self.decided == ABSENT).any(axis=1), self.turned.sum(axis=1)
+        stays = np.where(among & ~absent, times == 0, np.nan)
+        least = np.where(among & unplaced, ~absent & (times == 0), stays)
+        return least, np.where(among & unplaced, absent | (times <= 1), stays)
+
     def counts(self, among: Bools) -> dict[tuple[str, str], tuple[int, int, int, int]]:
         """By group and level: how many of these people stay, turn, and are undefined, and of these turn for certain.
 

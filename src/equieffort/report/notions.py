@@ -14,6 +14,8 @@ from equieffort.report.tables import Table, footed
 from equieffort.report.words import Aside, Cell, Name, Phrase
 from equieffort.words.notions import (
     ALLOWED,
+    ASSIGNED,
+    assigned_text,
     disagreements,
     not_read,
     people_text,
@@ -76,6 +78,7 @@ def _table(material: Material, found: Notions, readings: Sequence[NotionReading]
         ("what it shows", True, lambda r: shown_by(found, r)),
         ("estimate", False, lambda r: texts[id(r)][0]),
         (f"{level_text(material.audit.criteria)} interval", False, lambda r: texts[id(r)][1]),
+        (ASSIGNED, False, lambda r: assigned_text(found.notion(r.notion), r)),
         ("people", False, lambda r: people_text(found.notion(r.notion), r)),
     ]
     told = [column for column in columns if any(column[2](reading) for reading in readings)]

@@ -20,11 +20,12 @@ SIDES: dict[Side, str] = {
 }  # fmt: skip
 ALLOWED = "Intervals allow for chance in who the people are; the model and the equations are taken as they are."
 UNPLACED = (
-    "{} not known {} on neither side of these comparisons, and no bounds say how much {} could change them. Measures "
-    "have such bounds (assigned_least, assigned_most): see equal effectiveness at RD, mean recourse at the difference "
-    "of average efforts."
+    "{} not known {} on neither side of these comparisons. Where the estimate could lie, whichever groups {} may be "
+    "of, is the range over assignments (assigned_least, assigned_most)."
 )
-HEAD = ("notion", "group", "against", "estimate", "interval", "people", "what it shows")
+UNBOUNDED = "Nothing bounds it for {}."
+ASSIGNED = "if groups were known"
+HEAD = ("notion", "group", "against", "estimate", "interval", ASSIGNED, "people", "what it shows")
 
 
 def reading_text(notion: Notion, reading: NotionReading) -> tuple[str, str]:
@@ -34,6 +35,16 @@ def reading_text(notion: Notion, reading: NotionReading) -> tuple[str, str]:
         return value, "-"
     low = notion.show(reading.low)
     return value, f"{low if isinf(reading.high) else low.removesuffix(notion.unit)} to {notion.show(reading.high)}"
+
+
+def assigned_text(notion: Notion, reading: NotionReading) -> str:
+    """Between which values it could lie, however people whose group is not known are assigned."""
+    if isnan(reading.assigned_least):
+        return ""
+    least = notion.show(reading.assigned_least)
+    if not isinf(reading.assigned_most):
+        least = least.removesuffix(notion.unit)
+    return Number(f"{least} to {notion.show(reading.assigned_most)}")
 
 
 def title_of(notion: Notion, reading: NotionReading, names: Labels = NO_LABELS) -> str:
@@ -73,7 +84,7 @@ def cells(found: Notions, reading: NotionReading) -> tuple[str, ...]:
         title_of(notion, reading, labels_of(found.columns)),
         group_name(reading.group, found.columns) if reading.group else "everybody",
         group_name(reading.against, found.columns) if reading.against else "", Number(value),
-        Number(interval),
+        Number(interval), assigned_text(notion, reading),
         people_text(notion, reading) if notion.counts else Number(people_text(notion, reading)),
         shown_by(found, reading),
     )  # fmt: skip
@@ -142,11 +153,19 @@ def not_read(found: Notions) -> list[str]:
 
 
 def unplaced_text(found: Notions) -> str:
-    """That people without a known group are in no comparison, and that notions have no bounds over what they may be."""
+    """That people without a known group are in no comparison, and which notions have no bounds over what they may be,
+    and why."""
     if not found.unplaced:
         return ""
     whose = many(found.unplaced, "person whose group is", "people whose group is")
-    return UNPLACED.format(whose, *(("is", "this person") if found.unplaced == 1 else ("are", "they")))
+    told = UNPLACED.format(whose, *(("is", "this person") if found.unplaced == 1 else ("are", "they")))
+    by_why: dict[str, list[str]] = {}
+    for one in found.readings:
+        if "NOT_ASSIGNED" in one.note.split():
+            notion = found.notion(one.notion)
+            by_why.setdefault(notion.unassigned, []).append(_inside(notion.title))
+    listed = "; ".join(f"{', '.join(dict.fromkeys(titles))} ({why})" for why, titles in by_why.items())
+    return f"{told} {UNBOUNDED.format(listed)}" if listed else told
 
 
 def notions_text(found: Notions) -> str:

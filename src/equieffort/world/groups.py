@@ -227,6 +227,23 @@ class Groups:
             )
         return [one for one in pairs if self.labels[one.group] == group]
 
+    def choices(self, versus: Versus) -> dict[tuple[bool, bool, bool], list[int]]:
+        """People whose own group is not known: codes by whether they may be on the first side of a comparison, on the
+        other, and on neither; without those who can be on neither side only."""
+        if versus.role == "unknown":
+            return {}
+        found: dict[tuple[bool, bool, bool], list[int]] = {}
+        for code, may_be in self.unknown.items():
+            others = [k for k in may_be if k != versus.group]
+            sides = (
+                versus.group in may_be,
+                any(k in versus.others for k in others),
+                any(k not in versus.others for k in others),
+            )
+            if code not in versus.others and any(sides[:2]):
+                found.setdefault(sides, []).append(code)
+        return found
+
     def two(self, compared: Versus) -> Groups:
         """The two sides of a comparison as groups 0 and 1; where there are people on neither side, they are group 2."""
         mine, theirs = self.codes == compared.group, np.isin(self.codes, compared.others)

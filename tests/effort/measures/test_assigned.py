@@ -1,6 +1,7 @@
 """The least and the most over all assignments of people whose group is not known, against trying every assignment."""
 
 import itertools
+import math
 from functools import cache
 from math import isnan
 
@@ -193,3 +194,82 @@ def test_a_measure_of_ones_own_is_tried_where_that_is_possible():
     assert (found.least, found.most) == (4.0 - 3.0, 5.0 - 1.0)
     assert Range().assigned(pair, [unplaced(np.arange(1.0, 40.0), (True, True, False))]) is None
     assert isnan(Reading("range", 1.0).assigned_least)
+
+
+# -- what notions read beside the measures -----------------------------------------------------------------------------
+
+
+def dealt(mine, theirs, parts):
+    """Both sides under every assignment, sorted."""
+    everybody = [(person, part) for people, part in parts for person in people]
+    for choice in itertools.product(*([k for k in range(3) if part[k]] for _, part in everybody)):
+        yield tuple(
+            np.sort([*known, *(one for (one, _), k in zip(everybody, choice, strict=True) if k == side)])
+            for side, known in enumerate((mine, theirs))
+        )
+
+
+effort = st.sampled_from([0.5, 1.0, 1.0, 2.0, 3.5, float("inf")])
+few_parts = st.lists(
+    st.tuples(st.lists(effort, min_size=1, max_size=4), st.sampled_from(CHOICES)), min_size=1, max_size=2
+)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 1.0])
+@settings(max_examples=60, deadline=None)
+@given(mine=st.lists(effort, max_size=4), theirs=st.lists(effort, max_size=4), parts=few_parts)
+def test_differences_of_quantiles(share, mine, theirs, parts):
+    def rank(n):
+        return max(1, math.ceil(share * n - 1e-9)) - 1
+
+    values = []
+    for a, b in dealt(mine, theirs, parts):
+        if len(a) and len(b) and not (np.isinf(a[rank(len(a))]) and np.isinf(b[rank(len(b))])):
+            values.append(a[rank(len(a))] - b[rank(len(b))])
+    people = [Unplaced(*part, np.array(some)) for some, part in parts]
+    found = assigned.of_orders((np.sort(mine), np.sort(theirs)), people, lambda n: (rank(n),) * 2)
+    if not values:
+        assert isnan(found.least) or found.is_outer
+        return
+    assert found.least <= min(values)
+    assert found.most >= max(values)
+    assert found.is_outer or (found.least, found.most) == (min(values), max(values))
+    assert found.is_outer == (len(parts) > 1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(mine=st.lists(effort, min_size=1, max_size=4), theirs=st.lists(effort, min_size=1, max_size=4), parts=few_parts)
+def test_the_largest_distance_of_two_curves(mine, theirs, parts):
+    at = [0.5, 1.0, 2.0, 3.5]
+    values = [
+        max(abs(np.mean(a <= one) - np.mean(b <= one)) for one in at) for a, b in dealt(mine, theirs, parts)
+    ]  # fmt: skip
+    people = [Unplaced(*part, np.array(some)) for some, part in parts]
+    found = assigned.of_curves((np.array(mine), np.array(theirs)), people)
+    assert found.most == pytest.approx(max(values), abs=1e-12)
+    assert found.least <= min(values) + 1e-12
+
+
+def test_a_curve_of_nobody_is_bounded_by_everything():
+    found = assigned.of_curves((np.empty(0), np.ones(2)), [unplaced([1.0], (True, True, False))])
+    assert (found.least, found.most) == (0.0, 1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    mine=st.lists(st.sampled_from([0.0, 1.0]), max_size=3), theirs=st.lists(st.sampled_from([0.0, 1.0]), max_size=3),
+    some=st.lists(
+        st.tuples(st.sampled_from([(0, 0), (0, 1), (1, 1)]), st.sampled_from(CHOICES)), min_size=1, max_size=3
+    ),
+)  # fmt: skip
+def test_values_that_are_only_known_to_lie_between_two(mine, theirs, some):
+    values = []
+    for picked in itertools.product(*({*ends} for ends, _ in some)):
+        parts = [([float(one)], part) for one, (_, part) in zip(picked, some, strict=True)]
+        values += [a.mean() - b.mean() for a, b in dealt(mine, theirs, parts) if len(a) and len(b)]
+    people = [(unplaced([], part), np.array([ends[0]]), np.array([ends[1]])) for ends, part in some]
+    found = assigned.of_ranges((np.array(mine), np.array(theirs)), people, np.subtract)
+    assert found.is_outer or isnan(found.least)
+    if values:
+        assert found.least <= min(values) + 1e-12
+        assert found.most >= max(values) - 1e-12

@@ -177,6 +177,65 @@ def _between(ends: list[float], outer: bool) -> Assigned:
     return Assigned(least, most, outer and not isnan(least))
 
 
+Ranged = tuple[Unplaced, Floats, Floats]
+"""People, and the least and the most that each one's value can be."""
+
+
+def of_ranges(known: tuple[Floats, Floats], parts: Sequence[Ranged], combine: Combine) -> Assigned:
+    """A measure of means where the values of those to be assigned are only known to lie between two others.
+
+    Both sides are taken to their own extremes at once, which nothing can exceed.
+
+    >>> people = Unplaced(True, True, True, np.empty(0))
+    >>> one = of_ranges((np.array([1.0]), np.array([0.0])), [(people, np.array([0.0]), np.array([1.0]))], np.subtract)
+    >>> one.least, one.most
+    (0.0, 1.0)
+    """
+    ends = []
+    for largest in (False, True):
+        mine = [(part, most if largest else least) for part, least, most in parts]
+        theirs = [(part, least if largest else most) for part, least, most in parts]
+        mean = np.array([_own_extreme(known[0], mine, 0, largest)])
+        other = np.array([_own_extreme(known[1], theirs, 1, not largest)])
+        ends.append(_end(combine, mean, other, largest, False)[0])
+    return _between(ends, outer=True)
+
+
+def of_curves(known: tuple[Floats, Floats], parts: Sequence[Unplaced]) -> Assigned:
+    """The largest distance of the two sides' curves of efforts (shares of people with at most an effort).
+
+    At each effort the distance is largest with everybody who has at most that effort on the one side, and everybody
+    else on the other: where that is allowed exchanging anybody brings the shares nearer. So the most is exact. The
+    least of a largest is not searched: at some effort no assignment makes the distance smaller, a bound from outside.
+    """
+    if not all(map(len, known)):
+        # A side that could come to nobody has no curve.
+        return Assigned(0.0, 1.0, True)
+    at = np.unique(np.concatenate([*known, *(part.efforts for part in parts)]))
+    at = at[np.isfinite(at)]
+    if not len(at):
+        return Assigned(0.0, 0.0)
+    highest = _farthest(known, parts, at, 0)
+    lowest = -_farthest(known, parts, at, 1)
+    nearest = np.where((lowest < 0) & (highest > 0), 0.0, np.minimum(np.abs(lowest), np.abs(highest)))
+    return Assigned(float(nearest.max()), float(np.maximum(highest, -lowest).max()), True)
+
+
+def _farthest(known: tuple[Floats, Floats], parts: Sequence[Unplaced], at: Floats, side: int) -> Floats:
+    """How far the curve of one side can be above the other's, at each effort."""
+    within = [np.searchsorted(np.sort(one), at, "right").astype(np.float64) for one in known]
+    n = [np.full(len(at), float(len(one))) for one in known]
+    for part in parts:
+        below = np.searchsorted(np.sort(part.efforts), at, "right").astype(np.float64)
+        for who, wanted in ((below, side), (len(part.efforts) - below, 1 - side)):
+            # Where they cannot be on the side that wants them they do the least harm on neither.
+            place = wanted if wanted in part.sides else 2 if 2 in part.sides else 1 - wanted
+            if place < 2:
+                n[place] += who
+                within[place] += who if wanted == side else 0.0
+    return np.asarray(within[side] / n[side] - within[1 - side] / n[1 - side])
+
+
 def _own_extreme(known: Floats, parts: Sequence[tuple[Unplaced, Floats]], side: int, largest: bool) -> float:
     """The extreme mean of one side, whatever that does to the other."""
     must = [values for part, values in parts if part.sides == (side,)]
@@ -211,20 +270,48 @@ def _three(known: tuple[Floats, Floats], values: Floats, largest: bool, ratio: b
 # -- orders ------------------------------------------------------------------------------------------------------------
 
 
+Ranks = Callable[[int], tuple[int, int]]
+"""Of so many people the two whose values are averaged, by their ranks from 0 on; often one person twice."""
+
+
+def middle(n: int) -> tuple[int, int]:
+    """The ranks of a median."""
+    return (n - 1) // 2, n // 2
+
+
 def of_medians(known: tuple[Floats, Floats], parts: Sequence[Unplaced]) -> Assigned:
-    """The ratio of medians; each side's median rises, then falls, as people come in the order of their values."""
-    if len(parts) > 1:
-        pairs = [
-            [(_own_median(known[0], parts, 0, top), _own_median(known[1], parts, 1, not top))] for top in (False, True)
-        ]
-    else:
-        pairs = [_median_pairs(known, parts[0], top) for top in (False, True)]
+    """The ratio of medians."""
     ends, outer = [], len(parts) > 1
-    for top, found in zip((False, True), pairs, strict=True):
-        end, is_outer = _median_end(found, top)
+    for top in (False, True):
+        end, is_outer = _median_end(_order_pairs(known, parts, top, middle), top)
         ends.append(end)
         outer |= is_outer
     return _between(ends, outer)
+
+
+def of_orders(known: tuple[Floats, Floats], parts: Sequence[Unplaced], ranks: Ranks) -> Assigned:
+    """The difference of values of a rank, which grows by at most one a person; infinite where one side's is.
+
+    >>> people = Unplaced(True, False, True, np.array([5.0]))
+    >>> one = of_orders((np.array([1.0]), np.array([1.0])), [people], lambda n: (n - 1, n - 1))
+    >>> one.least, one.most
+    (0.0, 4.0)
+    """
+    ends = []
+    for top in (False, True):
+        pairs = [(a, b) for a, b in _order_pairs(known, parts, top, ranks) if not (isinf(a) and isinf(b))]
+        values = [a - b for a, b in pairs if not isnan(a - b)]
+        ends.append((max(values) if top else min(values)) if values else nan)
+    return _between(ends, len(parts) > 1)
+
+
+def _order_pairs(
+    known: tuple[Floats, Floats], parts: Sequence[Unplaced], top: bool, ranks: Ranks
+) -> list[tuple[float, float]]:
+    """Of both sides, where the extreme is: each side's value rises, then falls, as people come in their order."""
+    if len(parts) > 1:
+        return [(_own_order(known[0], parts, 0, top, ranks), _own_order(known[1], parts, 1, not top, ranks))]
+    return _pairs_of_one(known, parts[0], top, ranks)
 
 
 def _median_end(found: list[tuple[float, float]], top: bool) -> tuple[float, bool]:
@@ -239,11 +326,13 @@ def _median_end(found: list[tuple[float, float]], top: bool) -> tuple[float, boo
     return (max(values) if top else min(values)) if values else nan, False
 
 
-def _median_pairs(known: tuple[Floats, Floats], part: Unplaced, top: bool) -> list[tuple[float, float]]:
-    """Medians of both sides for the numbers of people among which the extreme is."""
+def _pairs_of_one(
+    known: tuple[Floats, Floats], part: Unplaced, top: bool, ranks: Ranks
+) -> list[tuple[float, float]]:  # fmt: skip
+    """For the numbers of people among which the extreme is, where all have the same choices."""
     order, u = np.sort(part.efforts), len(part.efforts)
-    mine = _medians(known[0], order, top) if part.mine else _medians(known[0], order[:0], top)
-    theirs = _medians(known[1], order, not top) if part.theirs else _medians(known[1], order[:0], top)
+    mine = _ordered(known[0], order if part.mine else order[:0], top, ranks)
+    theirs = _ordered(known[1], order if part.theirs else order[:0], not top, ranks)
     sides = part.sides
     if sides == (0, 1):
         return [(mine[p], theirs[u - p]) for p in range(u + 1)]
@@ -262,13 +351,13 @@ def _best(values: list[float], top: bool) -> int:
     return (max if top else min)(known, key=lambda k: values[k]) if known else 0
 
 
-def _medians(known: Floats, order: Floats, top: bool) -> list[float]:
-    """The median of sorted values with none, one, two, ... of others, the largest (or the smallest) first."""
+def _ordered(known: Floats, order: Floats, top: bool, ranks: Ranks) -> list[float]:
+    """The value of sorted ones with none, one, two, ... of others, the largest (or the smallest) first."""
     u = len(order)
     found = []
     for p in range(u + 1):
         more, n = order[u - p :] if top else order[:p], len(known) + p
-        found.append((_at(known, more, (n - 1) // 2) + _at(known, more, n // 2)) / 2 if n else nan)
+        found.append(sum(_at(known, more, rank) for rank in ranks(n)) / 2 if n else nan)
     return found
 
 
@@ -286,10 +375,10 @@ def _at(one: Floats, other: Floats, rank: int) -> float:
     return float(max(one[low - 1] if low else -inf, other[taken - 1] if taken else -inf))
 
 
-def _own_median(known: Floats, parts: Sequence[Unplaced], side: int, top: bool) -> float:
+def _own_order(known: Floats, parts: Sequence[Unplaced], side: int, top: bool, ranks: Ranks) -> float:
     must = np.sort(np.concatenate([known, *(part.efforts for part in parts if part.sides == (side,))]))
     may = np.sort(np.concatenate([np.empty(0), *(p.efforts for p in parts if side in p.sides and len(p.sides) > 1)]))
-    found = _medians(must, may, top)
+    found = _ordered(must, may, top, ranks)
     return found[_best(found, top)]
 
 

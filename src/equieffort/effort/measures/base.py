@@ -31,9 +31,10 @@ NOTES = {
     "SAME_PEOPLE": "Measured on the people it was chosen on, which flatters it.",
     "NO_ACTIONS": "No action is frequent enough among the approved to be tried.",
     "UNREACHED": "At no effort is the share that was asked for reached in a group.",
-    "UNKNOWN_GROUP": "People whose group is not known could bring it to the other side of its threshold.",
+    "UNKNOWN_GROUP": "People whose group is not known could bring it to the other side of its threshold, or of "
+    "equality.",
     "ASSIGNED_OUTER": "What people whose group is not known could change is bounded from outside; it may be less.",
-    "NOT_ASSIGNED": "What people whose group is not known could change is not known of this measure.",
+    "NOT_ASSIGNED": "What people whose group is not known could change of this is not known.",
     "RESAMPLED": "In more than one of twenty replicates the measure was undefined, so there is no interval.",
     # Of notions beside the measures.
     "NO_LABELLED": "Nobody of a group has the favourable label in truth.",
@@ -50,7 +51,7 @@ NOTES = {
     "left out.",
     "NOT_MONOTONE": "More of the treatment means fewer favourable outcomes somewhere on the way.",
     "EXTRAPOLATED": "Read beyond the treatments that people of a group have.",
-    "FEW_DRAWN": "Drawn again from fewer than 100 refused people a side: the interval is somewhat too short.",
+    "FEW_DRAWN": "Drawn again from fewer than 100 refused people a side: the interval may be somewhat short.",
     "NO_TWIN": "Of some people the equations do not say who they would be in another group.",
 }
 """Code in the column `note` -> what it means."""

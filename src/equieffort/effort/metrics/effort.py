@@ -200,20 +200,9 @@ def comparisons(
 
 def _unplaced(groups: Groups, versus: Versus, samples: Mapping[str, Sample]) -> tuple[Unplaced, ...]:
     """By which sides of a comparison they may be on."""
-    if versus.role == "unknown":
-        return ()
-    found: dict[tuple[bool, bool, bool], list[Sample]] = {}
-    for code, may_be in groups.unknown.items():
-        others = [k for k in may_be if k != versus.group]
-        sides = (
-            versus.group in may_be,
-            any(k in versus.others for k in others),
-            any(k not in versus.others for k in others),
-        )
-        if code not in versus.others and any(sides[:2]):
-            found.setdefault(sides, []).append(samples[groups.labels[code]])
-    kept = [(sides, [one for one in people if one.stats.n]) for sides, people in found.items()]
-    return tuple(Unplaced.of(people, *sides) for sides, people in kept if people)
+    people = {sides: [samples[groups.labels[k]] for k in codes] for sides, codes in groups.choices(versus).items()}
+    kept = [(sides, [one for one in some if one.stats.n]) for sides, some in people.items()]
+    return tuple(Unplaced.of(some, *sides) for sides, some in kept if some)
 
 
 ENDS = ("low", "high", "least", "most")

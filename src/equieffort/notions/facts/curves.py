@@ -82,6 +82,19 @@ def largest_gap(mine: Floats, theirs: Floats) -> tuple[float, float]:
     return float(gaps[k]), float(at[k])
 
 
+def farthest(mine: Floats, theirs: Floats, known: tuple[Floats, Floats]) -> float:
+    """How far, at any effort, the difference of two curves is from that of two others.
+
+    >>> farthest(np.array([1.0, 2.0]), np.array([1.0, 1.0]), (np.array([2.0, 2.0]), np.array([1.0, 1.0])))
+    0.5
+    """
+    every = [mine, theirs, *known]
+    at = np.unique(np.concatenate(every))
+    at = at[np.isfinite(at)]
+    own, other, before, other_before = (shares_at(one, at) for one in every)
+    return float(np.abs((other - own) - (other_before - before)).max(initial=0.0))
+
+
 def choices(costs: Floats, phi: float) -> int:
     """How many actions turn at least a share of phi.
 

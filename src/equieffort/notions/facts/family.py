@@ -8,13 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.effort.measures import sample
+from equieffort.effort.measures import Sample, sample
+from equieffort.effort.measures.assigned import Unplaced, of_curves, of_orders
 from equieffort.notions.actions import Action, turned_costs
+from equieffort.notions.assigned import bounded, placed
 from equieffort.notions.base import Audited, Family, NotApplicable, NotionReading, require_model
-from equieffort.notions.facts.curves import macro_curve
+from equieffort.notions.facts.curves import macro_curve, rank_of
 from equieffort.notions.facts.macro import Asked, macro_readings
 from equieffort.notions.facts.micro import micro_readings
-from equieffort.notions.facts.notions import CHOICE, MACRO, SIX
+from equieffort.notions.facts.notions import (
+    CHOICE,
+    EFFECTIVENESS,
+    MACRO,
+    MEAN_RECOURSE,
+    SIX,
+    TRADE_OFF,
+    WITHIN_BUDGET,
+)
 from equieffort.notions.patterns import mined_actions
 
 PHI = 0.5
@@ -72,8 +82,34 @@ class Facts(Family):
         for pair in audited.pairs:
             sides = [sample(table, np.asarray(table.groups.codes == code), audited.budget) for code in pair]
             names = [labels[code] for code in pair]
-            found += micro_readings(names[0], names[1], sides[0], sides[1], audited.level, self.phi, budget)
+            read = micro_readings(names[0], names[1], sides[0], sides[1], audited.level, self.phi, budget)
+            found += [_with_assigned(one, audited, (sides[0], sides[1]), self.phi, budget) for one in read]
         return found
+
+
+def _with_assigned(
+    one: NotionReading, audited: Audited, sides: tuple[Sample, Sample], phi: float, budget: float | None
+) -> NotionReading:
+    """A micro reading with what people whose group is not known could make of it."""
+    table = audited.table
+    refused, routes = table.is_unfavourable, table.has_action
+    efforts = np.where(routes, table.effort, np.inf)
+    if one.notion == MEAN_RECOURSE.name:
+        return bounded(one, audited, np.where(routes, table.effort, np.nan))
+    if one.notion in (EFFECTIVENESS.name, WITHIN_BUDGET.name):
+        end = np.finfo(np.float64).max if one.notion == EFFECTIVENESS.name else np.nan if budget is None else budget
+        return bounded(one, audited, np.where(refused & ~np.isnan(end), efforts <= end, np.nan), sign=-1)
+    parts = [
+        Unplaced(*which, efforts[among & refused])
+        for which, among in audited.pools(one.group, one.against)
+        if (among & refused).any()
+    ]
+    if not parts:
+        return one
+    known = np.sort(sides[0].efforts), np.sort(sides[1].efforts)
+    if one.notion == TRADE_OFF.name:
+        return placed(one, of_curves(known, parts))
+    return placed(one, of_orders(known, parts, lambda n: (rank_of(phi, n) - 1,) * 2))
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ MACRO = {
     notion.name: replace(
         notion, name=notion.name.replace(PREFIX, PREFIX + "macro_", 1), title=f"{notion.title}, one action for all",
         adds=ADDS.get(notion.name, notion.adds),
+        unassigned="each assignment can make another action the best one of a whole group",
     )
     for notion in SIX
 }  # fmt: skip

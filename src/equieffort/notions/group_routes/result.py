@@ -29,6 +29,12 @@ ROUTES = [
 ]  # fmt: skip
 
 
+UNASSIGNED = (
+    " People whose group is not known are a group of their own. What they could change of the others' routes is not "
+    "known: other people can make other routes the best."
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupRoutes(Shown):
     """Policies of one route and more, for each group and for everybody."""
@@ -148,7 +154,7 @@ class GroupRoutes(Shown):
         lack = sum(self.unknown.values())
         told = f" Not so for {same}: measured on the same people, which flatters them." if same else ""
         counted = f" In no number: {many(lack, 'refused person who lacks', 'refused people who lack')} a value."
-        return f"{kept}{told}{counted if lack else ''}"
+        return f"{kept}{told}{counted if lack else ''}{UNASSIGNED if self.groups.unknown else ''}"
 
     @property
     def _names(self) -> Labels:

@@ -21,6 +21,7 @@ AED = Notion(
     "How much more of one treatment, set alone and for everybody, a group needs for the same share of approvals; in "
     "the treatment's own unit.",
     form="{:.4g}",
+    unassigned="each assignment makes other curves, and the least treatment of a curve is no mean over its people",
 )
 
 

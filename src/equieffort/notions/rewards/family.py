@@ -28,6 +28,7 @@ from equieffort.foundations.arguments import check_choice, check_instance, check
 from equieffort.foundations.progress import Progress
 from equieffort.notions.base import Audited, Family, NotApplicable, NotionReading, require_model
 from equieffort.notions.comparing import Found
+from equieffort.notions.rewards.chance import Moves, RankChance
 from equieffort.notions.rewards.gains import Benefit, Gained, ScoreGains
 from equieffort.notions.rewards.notions import (
     BENEFITS,
@@ -49,6 +50,7 @@ from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.cost import Cost
+from equieffort.world.group_cost import GroupCost
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +94,8 @@ class EffortRewards(Family):
             return [NotApplicable(notion.name, again) for notion in self.notions]
         rows, note = drawn(audited, MOST_PEOPLE)
         table = ranked(audited, again, rows)
-        found = decision_readings(audited, table, rows, note, DELTAS, default_budget(table.effort))
+        by_rank = _ranked(audited, again, rows, table)
+        found = decision_readings(audited, table, rows, note, DELTAS, default_budget(table.effort), by_rank)
         return [*found, *(NotApplicable(notion.name, ON_REQUEST) for notion in (GAIN, GAIN_GAP))]
 
     def read(
@@ -117,8 +120,11 @@ class EffortRewards(Family):
             return self._gains(audited, again, rows, note, efforts, benefit, GAINED if gain is None else gain, budget)
         table = ranked(audited, again, rows, progress)
         chosen = default_budget(table.effort) if budget is None else float(budget)
+        by_rank = _ranked(audited, again, rows, table)
         readings = dict.fromkeys(
-            one for view in audited.views for one in decision_readings(view, table, rows, note, efforts, chosen)
+            one
+            for view in audited.views
+            for one in decision_readings(view, table, rows, note, efforts, chosen, by_rank)
         )
         refused = np.flatnonzero(table.is_unfavourable)
         columns: dict[str, Any] = {
@@ -147,7 +153,8 @@ class EffortRewards(Family):
         gains = ScoreGains.of(again, table.data.iloc[rows], groups, solver, kind)
         if isinstance(gains, str):
             return self._without(gains)
-        refused, gained = table.is_unfavourable[rows], Gained.of(gains, kind, deltas, gain)
+        refused = table.is_unfavourable[rows]
+        gained = Gained.of(gains, kind, deltas, gain, _chance(audited, again, rows))
         readings = dict.fromkeys(
             one for view in audited.views for one in gain_readings(view, gained, rows, refused, note, budget)
         )
@@ -159,6 +166,23 @@ class EffortRewards(Family):
         columns[f"effort_for_{gain:g}"] = gained.efforts.effort
         people = pd.DataFrame(columns, index=table.index[rows])
         return Rewards(self.title, tuple(readings), people, groups.columns, level=audited.level)
+
+
+def _ranked(
+    audited: Audited, again: RecourseProblem, rows: Rows, table: RecourseTable
+) -> tuple[RankChance, Moves] | None:  # fmt: skip
+    """Chance in the ranks, and the moves of a table that was solved by them."""
+    chance = _chance(audited, again, rows)
+    return None if chance is None else (chance, Moves.of(again, table))
+
+
+def _chance(audited: Audited, again: RecourseProblem, rows: Rows) -> RankChance | None:
+    """That in the ranks, where people are ranked among the audited people; of given ranks there is none."""
+    if audited.reference is not None or not isinstance(again.cost, GroupCost):
+        return None
+    whole = audited.table.groups if audited.whole is None else audited.whole[0]
+    among = again.encoding.encode(audited.table.data)[:, list(again.numeric)]
+    return RankChance(among, whole.codes, rows)
 
 
 def _checked(

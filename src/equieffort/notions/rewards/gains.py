@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from equieffort.effort.measures.sample import Sample
 from equieffort.errors import EquieffortWarning, ModelError
 from equieffort.foundations.tolerances import power_of_two
 from equieffort.models.classifiers import Decision, LinearView
+from equieffort.notions.rewards.chance import Moves, RankChance
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Choice, Solver, Status
@@ -35,6 +36,9 @@ PRECISION = 1e-4
 """Of the range of scores: a largest gain is looked for until it is known to this."""
 ROUNDS = 60
 """So often at most; whose gain is not known by then keeps a range."""
+ASIDE = 0.25
+"""What a little more effort would gain is read between so much less and so much more of a gain: nearer by, few people
+say how many are there."""
 ROUNDING = 1e-9
 Rows = npt.NDArray[np.intp]
 
@@ -141,10 +145,26 @@ class ScoreGains:
             table = self.solved(rows, needed[rows])
             found.status[rows], found.effort[rows] = table.status, table.effort
             found.bound[rows], found.ceiling[rows] = table.bound, table.ceiling
+            facts = self.problem.encoding.encode(self.data.assign(**{NEEDED: 0.0}))[:, list(self.problem.numeric)]
+            found = replace(found, moves=Moves.of(self.problem, table).spread(rows, facts))
         return found
 
-    def largest_gain(self, delta: float) -> tuple[Floats, Floats]:
-        """The most benefit that an effort of at most delta brings each person: what is reached, and what it cannot
+    def margin(self, gains: Floats) -> tuple[Moves, Floats]:
+        """The moves that bring people so much score, and how much benefit a little more effort would add: 0 where no
+        action does."""
+        rows, n = np.flatnonzero(gains > 0), len(gains)
+        facts = self.problem.encoding.encode(self.data.assign(**{NEEDED: 0.0}))[:, list(self.problem.numeric)]
+        margin = np.zeros(n)
+        if not len(rows):
+            return Moves(facts, facts, np.zeros(facts.shape)), margin
+        less, more = (1 - ASIDE) * gains, (1 + ASIDE) * gains
+        efforts = [self.solved(rows, one[rows]).effort for one in (less, more)]
+        gained, apart = (self.benefit(more) - self.benefit(less))[rows], efforts[1] - efforts[0]
+        margin[rows] = np.divide(gained, apart, out=np.zeros_like(apart), where=apart > 0)
+        return Moves.of(self.problem, self.solved(rows, gains[rows])).spread(rows, facts), margin
+
+    def largest_score(self, delta: float) -> tuple[Floats, Floats]:
+        """The most score that an effort of at most delta brings each person: what is reached, and what it cannot
         exceed."""
         most = delta * (1 + ROUNDING)
         n, size = len(self.scores), float(np.ptp(self.scores)) or 1.0
@@ -163,7 +183,7 @@ class ScoreGains:
             # Of whom neither is proven the range stays as it is.
             rows = rows[(within | beyond) & (high[rows] - low[rows] > PRECISION * size)]
         high = np.where(high - low <= PRECISION * size, low, high)
-        return self.benefit(low), self.benefit(high)
+        return low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +196,20 @@ class Gained:
     gain: float
     efforts: Efforts
     """The least for that gain."""
+    chance: RankChance | None = None
+    """That in the ranks, where people are ranked among the audited ones."""
+    margins: dict[float, tuple[Moves, Floats]] = field(default_factory=dict)
+    """By effort: the moves that reach the largest gain, and what a little more effort would gain."""
 
     @classmethod
-    def of(cls, gains: ScoreGains, kind: Benefit, deltas: Sequence[float], gain: float) -> Gained:
+    def of(
+        cls, gains: ScoreGains, kind: Benefit, deltas: Sequence[float], gain: float, chance: RankChance | None = None
+    ) -> Gained:
         """Solve for all of it."""
-        return cls(kind, {delta: gains.largest_gain(delta) for delta in deltas}, gain, gains.least_effort(gain))
+        scores = {delta: gains.largest_score(delta) for delta in deltas}
+        largest = {delta: (gains.benefit(low), gains.benefit(high)) for delta, (low, high) in scores.items()}
+        margins = {} if chance is None else {delta: gains.margin(low) for delta, (low, _) in scores.items()}
+        return cls(kind, largest, gain, gains.least_effort(gain), chance, margins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +220,8 @@ class Efforts:
     effort: Floats
     bound: Floats
     ceiling: Floats
+    moves: Moves | None = None
+    """What those with an action do."""
 
     def sample(self, rows: Bools, budget: float | None = None) -> Sample:
         """Some of them."""

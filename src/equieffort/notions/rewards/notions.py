@@ -7,6 +7,8 @@ from equieffort.notions.base import Notion
 REFERENCE = "Heidari, Nanda and Gummadi 2019"
 DELTAS = (0.1, 0.25, 0.5)
 """Efforts that are looked at unless others are named: a tenth, a quarter and half of one's own group overtaken."""
+UNASSIGNED = "each assignment changes the ranks within the groups, and with them everybody's effort"
+"""Why nothing bounds what people whose group is not known could change."""
 BENEFITS = ("decision", "probability", "score")
 """What can be gained: the approval, the model's probability of one, or its score."""
 GAINED = 0.1
@@ -23,6 +25,7 @@ BOUNDED = Notion(
     "What the same effort, relative to one's own group, brings people of a group.",
     neutral=float("nan"),
     form="share",
+    unassigned=UNASSIGNED,
 )
 BOUNDED_GAP = Notion(
     "bounded_reward_gap",
@@ -32,6 +35,7 @@ BOUNDED_GAP = Notion(
     "Whether the same effort, relative to one's own group, is rewarded less in one group.",
     orientation=-1,
     form="points",
+    unassigned=UNASSIGNED,
 )
 THRESHOLD = Notion(
     "threshold_reward",
@@ -40,6 +44,7 @@ THRESHOLD = Notion(
     REFERENCE,
     "How many of their own people the refused of a group must overtake for an approval.",
     neutral=float("nan"),
+    unassigned=UNASSIGNED,
 )
 THRESHOLD_GAP = Notion(
     "threshold_reward_gap",
@@ -47,6 +52,7 @@ THRESHOLD_GAP = Notion(
     "mean(C | refused, group) - mean(C | refused, reference), C by ranks within the own group",
     REFERENCE,
     "Whether people of one group must overtake more of their own for the same approval.",
+    unassigned=UNASSIGNED,
 )
 GAIN = Notion(
     "bounded_gain",
@@ -55,6 +61,7 @@ GAIN = Notion(
     REFERENCE,
     "What the same effort, relative to one's own group, adds to the model's probability or score.",
     neutral=float("nan"),
+    unassigned=UNASSIGNED,
 )
 GAIN_GAP = Notion(
     "bounded_gain_gap",
@@ -63,6 +70,7 @@ GAIN_GAP = Notion(
     REFERENCE,
     "Whether the same effort, relative to one's own group, adds less to the probability or score of one group.",
     orientation=-1,
+    unassigned=UNASSIGNED,
 )
 ON_REQUEST = 'Gains in probability or score are read on request: audit.effort_rewards(benefit="probability").'
 SAVED = "It solves everybody again by ranks within groups, and the model is not in a saved audit."
