@@ -106,9 +106,10 @@ def folder(world, tmp_path) -> Path:
     return shutil.copytree(world, tmp_path / "run", copy_function=shutil.copy2)
 
 
-@pytest.fixture
-def killed(folder) -> Path:
+@pytest.fixture(scope="module")
+def broken(world, tmp_path_factory) -> Path:
     """A run that was killed in the middle."""
+    folder = shutil.copytree(world, tmp_path_factory.mktemp("broken") / "run", copy_function=shutil.copy2)
     code, said, _ = broken_off(
         folder, signal.SIGKILL, lambda: len(finished(folder)) >= 3, AUDIT, program=SLOW, all_of_them=True
     )
@@ -116,6 +117,12 @@ def killed(folder) -> Path:
     assert 3 <= len(finished(folder)) < PEOPLE // GROUP
     assert not (folder / "out.json").exists()
     return folder
+
+
+@pytest.fixture
+def killed(broken, tmp_path) -> Path:
+    """A copy of it, in which one can go on."""
+    return shutil.copytree(broken, tmp_path / "run", copy_function=shutil.copy2)
 
 
 def test_kill_9_loses_no_part_and_the_parts_are_those_of_a_whole_run(killed, whole):
