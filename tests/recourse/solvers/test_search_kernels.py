@@ -343,7 +343,7 @@ def test_bounding_a_box_loses_no_favourable_point_that_costs_less_than_the_limit
                 same = (enters <= 0) if is_negative else (enters >= 0)
                 good, costs = good[same], costs[same]
             signed += signs
-            for generation in range(2):
+            for generation in range(3):
                 state, bound = oracle_kernels._bound(search._replace(memo=memo), person, limit)
                 assert state == oracle_kernels.OPEN
                 box, planes, count = space.box, space.planes, space.planes.count[0]
