@@ -187,10 +187,11 @@ def _tighten_to_row(
         much = 0.1 * (high[j] - low[j])
         if new_low > low[j] + much or new_high < high[j] - much:
             told = 1
-        low[j], high[j] = max(low[j], new_low), min(high[j], new_high)
-        if low[j] > high[j]:
-            return -1
-        least, most, tolerance = reach(weights, start, still, forgiven, fact, low, high)
+        if new_low > low[j] or new_high < high[j]:
+            low[j], high[j] = max(low[j], new_low), min(high[j], new_high)
+            if low[j] > high[j]:
+                return -1
+            least, most, tolerance = reach(weights, start, still, forgiven, fact, low, high)
     return told
 
 

@@ -103,9 +103,9 @@ def highest(plane: Any, sign: float, work: Work) -> float:
 
 @hot
 def _ranges(net: Net, work: Work, t: int) -> None:
-    """What a layer's outputs can be, and their sizes, by the ranges of its inputs alone."""
+    """What the ranges of its inputs alone leave of a layer's, and the sizes of its outputs."""
     width = net.widths[t]
-    low, high, size = work.low[t], work.high[t], work.size[t]
+    low, high, size = work.coef[0], work.coef[1], work.size[t]
     for i in range(width):
         low[i] = high[i] = net.biases[t - 1, i]
         size[i] = abs(net.biases[t - 1, i])
@@ -116,6 +116,8 @@ def _ranges(net: Net, work: Work, t: int) -> None:
             low[i] += rises[i] * least + falls[i] * most
             high[i] += rises[i] * most + falls[i] * least
             size[i] += (rises[i] - falls[i]) * large
+    for i in range(width):
+        work.low[t, i], work.high[t, i] = max(work.low[t, i], low[i]), min(work.high[t, i], high[i])
 
 
 @hot
@@ -162,7 +164,7 @@ def _second_layer(net: Net, work: Work, person: Person) -> None:
 @kernel
 def crown_upper_bounds(net: Net, work: Work, person: Person, again: bool) -> None:
     """Planes above the goal's margins over what the budget leaves of a finite box of changes, and how far rounding may
-    carry them there.
+    carry them there. What is already known of the ranges of what enters the ReLUs is made narrower.
 
     Again: for a part of what was bounded before, with lower lines that touch each ReLU at the point looked at last.
     """
@@ -187,31 +189,29 @@ def crown_upper_bounds(net: Net, work: Work, person: Person, again: bool) -> Non
         if not again:
             # Sizes of the whole box hold for its parts, and those of a point looked at since do not.
             work.rounding_error[m] = net.relative_error * work.size[last, m]
+    for t in range(0 if again else last):
+        for i in range(net.widths[t]):
+            work.doubt[t, i] = net.relative_error * work.size[t, i]
 
 
 @kernel
 def _first_layer(net: Net, work: Work, person: Person, again: bool) -> None:
-    """What the first layer's outputs can be, and their sizes."""
+    """What is left of the ranges of the first layer's outputs, and their sizes."""
     group, root, low, high = person.group, person.root, work.box.low, work.box.high
     for i in range(net.widths[0]):
-        absolute = work.start_size[root, i]
-        for j in range(low.shape[0]):
-            weight = net.first[group, i, j]
-            absolute += net.first_size[group, i, j] * max(abs(low[j]), abs(high[j]))
-            work.reach[0, i, j] = abs(weight)
-        work.size[0, i] = absolute
-        if again and (work.low[0, i] >= 0.0 or work.high[0, i] <= 0.0):
+        if not again:
+            absolute = work.start_size[root, i]
+            for j in range(low.shape[0]):
+                absolute += net.first_size[group, i, j] * max(abs(low[j]), abs(high[j]))
+                work.reach[0, i, j] = abs(net.first[group, i, j])
+            work.size[0, i] = absolute
+        least, most = work.low[0, i], work.high[0, i]
+        if (least >= 0.0 and most < np.inf) or (most <= 0.0 and least > -np.inf):
             continue
-        least = work.start[root, i] - highest(net.first[group, i], -1.0, work)
-        most = work.start[root, i] + highest(net.first[group, i], 1.0, work)
-        if again:
-            least, most = max(least, work.low[0, i]), min(most, work.high[0, i])
-            if least > most:
-                least = most = 0.5 * (least + most)
-        if work.sign[i] > 0.0:
-            least, most = max(least, 0.0), max(most, 0.0)
-        elif work.sign[i] < 0.0:
-            least, most = min(least, 0.0), min(most, 0.0)
+        least = max(least, work.start[root, i] - highest(net.first[group, i], -1.0, work))
+        most = min(most, work.start[root, i] + highest(net.first[group, i], 1.0, work))
+        if least > most:
+            least = most = 0.5 * (least + most)
         work.low[0, i], work.high[0, i] = least, most
 
 

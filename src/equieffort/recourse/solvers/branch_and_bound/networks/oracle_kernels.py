@@ -75,9 +75,11 @@ SHIFTS = 3
 """How often a point that the network does not agree to is shifted."""
 TURNS, WORTHWHILE = 4, 0.1
 """A box gets new planes so often, while its bound comes nearer to the limit by this share."""
-MOST_SIGNS, LOOSER = 12, 0.3
+MOST_SIGNS, LOOSER = 12, 0.2
 """A box has so many signs at most; it is split by one if that ReLU is so many times as loose as what the best action
 has to do with."""
+MOST_RANGES = 256
+"""A box remembers so many numbers at most of what enters its ReLUs: of the first layers."""
 EDGE = 0.3
 """A box is cut at its cheapest point, but not nearer to an end than this share."""
 MOST_TRIED, DESCENTS = 64, 12
@@ -112,14 +114,16 @@ class Tools(NamedTuple):
 
 
 def make_tools(net: Net, problem: CompiledProblem, people: CompiledBatch) -> tuple[Tools, Memo]:
-    """Room for a network, and for the signs that a node was split by."""
+    """Room for a network, and for the signs that a node was split by and the ranges of what enters its ReLUs."""
     n, work = problem.actions.shape[0], make_work(net, problem.root_set.shape[0])
     planes = MOST_SIGNS + TURNS * net.need.shape[0]
     tools = Tools(
         work, np.empty(n), np.empty(n), np.empty(n), np.empty(planes), np.empty(planes), np.empty(planes),
         np.empty(problem.categories.shape[0], dtype=np.int64), np.zeros(1, dtype=np.int64),
     )  # fmt: skip
-    return tools, Memo(np.zeros(1), np.empty(MOST_SIGNS, dtype=np.int32))
+    a_layer = 2 * work.low.shape[1]
+    layers = min(net.widths.shape[0] - 1, MOST_RANGES // a_layer)
+    return tools, Memo(np.zeros(layers * a_layer + 1), np.empty(MOST_SIGNS, dtype=np.int32))
 
 
 @kernel
@@ -438,17 +442,46 @@ def examine(search: Search, person: Person, limit: float, bound: float) -> Split
 
 
 @kernel
+def _take_ranges(memo: Memo, work: Work) -> None:
+    """What can enter each ReLU, as far as it is known of the node that this one is a part of."""
+    layers, width = work.low.shape
+    kept = 0 if memo.numbers[COUNT] == -1.0 else (memo.numbers.shape[0] - 1) // (2 * width)
+    for t in range(layers):
+        for i in range(width):
+            at = 2 * (t * width + i)
+            work.low[t, i] = memo.numbers[at] if t < kept else -np.inf
+            work.high[t, i] = memo.numbers[at + 1] if t < kept else np.inf
+
+
+@kernel
+def _leave_ranges(memo: Memo, work: Work) -> None:
+    """Leave to the parts of a node what can enter each ReLU at its favourable points that cost less than the limit:
+    parts have no others, nor has a smaller limit. Rounding is that of the whole node, so it is added here."""
+    width = work.low.shape[1]
+    for t in range((memo.numbers.shape[0] - 1) // (2 * width)):
+        for i in range(width):
+            at = 2 * (t * width + i)
+            memo.numbers[at] = work.low[t, i] - work.doubt[t, i]
+            memo.numbers[at + 1] = work.high[t, i] + work.doubt[t, i]
+
+
+@kernel
 def _take_signs(search: Search, person: Person) -> None:
-    """The signs that a node was split by, as rows: further than rounding may carry what enters a ReLU."""
+    """What is known of a node: ranges, and the signs it was split by, which are ranges and, further than rounding may
+    carry what enters a ReLU, rows."""
     net, tools, planes, memo, work = search.oracle, search.tools, search.space.planes, search.memo, search.tools.work
     root, group, box = person.root, person.group, work.box
-    clear(work.sign, net.widths[0])
+    _take_ranges(memo, work)
     if memo.numbers[COUNT] == -1.0:
         memo.numbers[COUNT] = 0.0
     planes.count[0] = tools.signs[0] = max(int(memo.numbers[COUNT]), 0)
     for k in range(tools.signs[0]):
         i, sign = memo.marks[k] // 2, 1.0 - 2.0 * (memo.marks[k] % 2)
-        work.sign[i], size = sign, work.start_size[root, i]
+        size = work.start_size[root, i]
+        if sign > 0.0:
+            work.low[0, i], work.high[0, i] = max(work.low[0, i], 0.0), max(work.high[0, i], 0.0)
+        else:
+            work.low[0, i], work.high[0, i] = min(work.low[0, i], 0.0), min(work.high[0, i], 0.0)
         for j in range(box.low.shape[0]):
             planes.rows[k, j] = sign * net.first[group, i, j]
             size += net.first_size[group, i, j] * max(abs(box.low[j]), abs(box.high[j]))
@@ -493,6 +526,7 @@ def _bound(search: Search, person: Person, limit: float) -> tuple[int, float]:
             break
         if not _reduce(search, person, limit - person.price, below):
             return SHUT, 0.0
+    _leave_ranges(search.memo, tools.work)
     return OPEN, bound
 
 

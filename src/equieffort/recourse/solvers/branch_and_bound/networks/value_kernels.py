@@ -80,7 +80,7 @@ class Work(NamedTuple):
     """Room for one box."""
 
     low: Any
-    """(layer, output): range of what enters the ReLU."""
+    """(layer, output): range of what enters the ReLU, as far as it is known."""
     high: Any
     slope: Any
     """The upper line of a ReLU: slope * x + lift; the lower one: floor * x."""
@@ -107,8 +107,8 @@ class Work(NamedTuple):
     budget: Budget
     spare: Any
     """(action)"""
-    sign: Any
-    """(output): which sign what enters a ReLU of the first layer must have, 0 for either."""
+    doubt: Any
+    """(layer, output): how far rounding may carry what enters the ReLU, anywhere in the box."""
 
 
 @kernel
@@ -123,14 +123,14 @@ def make_work(net: Net, roots: int) -> Work:
     layers, actions, width = net.widths.shape[0], net.first.shape[2], int(np.max(net.widths))
     shape = (layers, width)
     return Work(
-        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape),
+        np.full(shape, -np.inf), np.full(shape, np.inf), np.zeros(shape), np.zeros(shape), np.zeros(shape),
         np.zeros((layers, width, actions)), np.zeros((2, width)), np.zeros((actions + 1, width)),
         np.zeros((actions + 1, width)), np.zeros((width, actions)), np.zeros(width), np.zeros(width),
         np.zeros(shape), np.zeros(shape), np.zeros((roots, width)), np.zeros((roots, width)),
         Changes(np.empty(actions), np.empty(actions)),
         Budget(np.full(1, np.inf), np.zeros(actions), np.zeros((2, actions)), np.zeros((2, actions)),
                np.zeros((2, actions)), np.zeros(actions)),
-        np.empty(actions), np.zeros(width),
+        np.empty(actions), np.zeros(shape),
     )  # fmt: skip
 
 
