@@ -39,7 +39,7 @@ def compare_audits(
         Efforts are only comparable at the same prices. True recomputes b's costs at a's prices (weighted L1 costs); the
         actions stay those that were cheapest at b's own, so the costs are upper limits.
     draws, random_state
-        How many draws are made to ask whether effort moved away from equality, and their seed. Intervals need none.
+        How many draws are made to ask whether ACR moved away from equality, and their seed. Intervals and RD need none.
 
     Returns
     -------

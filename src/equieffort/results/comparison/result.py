@@ -45,9 +45,16 @@ def noise_words(row: dict[str, Any], columns: Sequence[str] = ()) -> str:
     if np.isnan(row["low"]):
         return f"{facts}; {row['note'] or 'no interval'}{f', {moved}' if moved else ''}.{_turned_words(row)}"
     judged = "beyond noise" if row["beyond_noise"] else "within noise"
-    few = f"; it rests on about {max(row['df'], 1):.0f} people" if row["df"] < FEW else ""
     note = f"; {row['note']}" if row["note"] else ""
-    return f"{facts}, {judged}{f', {moved}' if moved else ''}{few}{note}.{_turned_words(row)}"
+    return f"{facts}, {judged}{f', {moved}' if moved else ''}{_few_words(row)}{note}.{_turned_words(row)}"
+
+
+def _few_words(row: dict[str, Any]) -> str:
+    if row["measure"] == "rd":
+        return f"; the smallest side has {many(row['fewest'], 'refused person', 'refused people')}" * (
+            row["fewest"] < FEW
+        )
+    return f"; it rests on about {max(row['df'], 1):.0f} people" if row["df"] < FEW else ""
 
 
 def _value(row: dict[str, Any], when: str) -> str:
@@ -61,10 +68,23 @@ def _change_words(row: dict[str, Any]) -> str:
     if row["measure"] == "acr":
         if known and _reach(row) < NEAR:
             return f"the same within {_within(row)} (95 % interval)"
-        limits = f" (95 % interval {row['low']:.3g} to {row['high']:.3g})" if known else ""
-        return f"{row['change']:.3g} times as large{limits}"
-    limits = f" (95 % interval {100 * row['low']:+.1f} to {100 * row['high']:+.1f})" if known else ""
-    return f"changed by {100 * row['change']:+.1f} points{limits}"
+        return f"{row['change']:.3g} times as large{f' (95 % interval {_limits(row)})' if known else ''}"
+    return f"changed by {100 * row['change']:+.1f} points{f' (95 % interval {_limits(row)})' if known else ''}"
+
+
+def _limits(row: dict[str, Any]) -> str:
+    """Both ends, with so many digits that none looks like "no change" and is not."""
+    return " to ".join(_end(row[key], is_ratio=row["measure"] == "acr") for key in ("low", "high"))
+
+
+def _end(value: float, *, is_ratio: bool) -> str:
+    none = 1.0 if is_ratio else 0.0
+    for digits in range(7):
+        text = f"{value:.{3 + digits}g}" if is_ratio else f"{100 * value:+.{1 + digits}f}"
+        if float(text) != none:
+            return text
+    # So near that nobody could tell them apart.
+    return f"{none:g}"
 
 
 def _reach(row: dict[str, Any]) -> float:
@@ -81,9 +101,9 @@ def noise_cells(row: dict[str, Any], columns: Sequence[str] = ()) -> dict[str, s
     """A row of `AuditComparison.noise` as cells of a table."""
     named = row | {key: group_name(str(row[key]), columns) for key in NAMED}
     is_ratio, known = row["measure"] == "acr", not np.isnan(row["low"])
-    shown = [f"{row[key]:.3g}" if is_ratio else f"{100 * row[key]:+.1f}" for key in ("change", "low", "high")]
-    change = "-" if row["undefined"] else f"{shown[0]}{' times' if is_ratio else ' points'}"
-    interval = f"{shown[1]} to {shown[2]}" if known else "-"
+    shown = f"{row['change']:.3g} times" if is_ratio else f"{100 * row['change']:+.1f} points"
+    change = "-" if row["undefined"] else shown
+    interval = _limits(row) if known else "-"
     if is_ratio and known and _reach(row) < NEAR:
         change, interval = "the same", f"within {_within(row)}"
     return {
@@ -99,9 +119,10 @@ def noise_cells(row: dict[str, Any], columns: Sequence[str] = ()) -> dict[str, s
 
 
 def _shown(row: dict[str, Any]) -> str:
+    judged = "beyond noise, " if row["beyond_noise"] else ""
     if row["distance"] in ("farther", "closer"):
-        return f"{row['distance']} {'from' if row['distance'] == 'farther' else 'to'} equality"
-    return "a change" if row["beyond_noise"] else "nothing beyond noise"
+        return f"{judged}{row['distance']} {'from' if row['distance'] == 'farther' else 'to'} equality"
+    return f"{judged}neither closer nor farther for sure" if row["beyond_noise"] else "within noise"
 
 
 def undefined_words(before: str, after: str) -> str:
@@ -155,8 +176,9 @@ class AuditComparison(Shown):
     """A row a comparison and measure.
 
     `before`, `after`; `change`, the factor by which ACR or the difference by which RD changed, its 95 % confidence
-    interval (`low`, `high`) with its degrees of freedom `df`, about the number of people it rests on, whether it lies
-    `beyond_noise`, and a `note`; `distance` from equality ("farther", "closer", "within noise", "undefined"), of how
+    interval (`low`, `high`), that of ACR with its degrees of freedom `df`, about the number of people it rests on;
+    whether it lies `beyond_noise`, and a `note`; how many people with a route (ACR) or refused people (RD) the smallest
+    side has (`fewest`); `distance` from equality ("farther", "closer", "within noise", "undefined"), of how
     many draws nothing could be said of it; whether the disadvantage `turned` from one group to the other, and whether
     it did so beyond noise; with whom it lay and lies (`behind_before`, `behind_after`); why a measure is `undefined`
     (empty if it is not).
