@@ -164,7 +164,7 @@ def test_a_file_of_the_first_version_is_refused_by_its_number(tmp_path):
             content = new.read(name)
             if name == "audit.json":
                 manifest = json.loads(content)
-                assert manifest["version"] == 13
+                assert manifest["version"] == 14
                 # As the first version wrote it.
                 del manifest["own_measures"]
                 for key in ("level", "judged", "budget", "adjust"):
@@ -174,5 +174,5 @@ def test_a_file_of_the_first_version_is_refused_by_its_number(tmp_path):
     with pytest.raises(AuditFileError) as caught:
         ee.load(tmp_path / "old.audit")
     assert caught.value.code == "AUDIT_FILE"
-    assert "has file version 1; this equieffort reads version 13" in caught.value.what
+    assert "has file version 1; this equieffort reads version 14" in caught.value.what
     assert "Make the audit again" in caught.value.fix

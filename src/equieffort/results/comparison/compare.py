@@ -18,7 +18,15 @@ from equieffort.results.comparison.comparable import (
 )
 from equieffort.results.comparison.differences import differences, model_differs
 from equieffort.results.comparison.noise import noise
-from equieffort.results.comparison.people import counts, decided_otherwise, labels, match, same_people, what_happened
+from equieffort.results.comparison.people import (
+    counts,
+    decided_otherwise,
+    in_one_only,
+    labels,
+    match,
+    same_people,
+    what_happened,
+)
 from equieffort.results.comparison.result import AuditComparison
 
 MEASURES = ("n", "n_unfavourable", "phi", "rho", "acr", "rd")
@@ -76,6 +84,7 @@ def compare_audits(
         rescaled,
         comparable,
         told,
+        in_one_only(a.recourse, b.recourse, pairs),
     )
 
 

@@ -51,6 +51,12 @@ class Gaps:
             one.asked == (one.both,) * 2 and one.yes_of_both == (one.always,) * 2 for one in (self.mine, self.theirs)
         )
 
+    @property
+    def comes_from_others(self) -> bool:
+        """Whether somebody is refused in one audit only, and nobody refused in both has another answer."""
+        sides = (self.mine, self.theirs)
+        return not self.same_answers and all(one.yes_of_both == (one.always,) * 2 and one.both for one in sides)
+
     def change(self) -> ByLimits:
         """RD of the second audit minus that of the first."""
         return gap(self.mine.change(), self.theirs.change())

@@ -37,6 +37,7 @@ from equieffort.results.comparison.result import undefined_words
 DUST = 1e-12
 """Differences of equal sums can leave so much, or this share of them."""
 NO_CHANCE = "the same for everybody, so that chance has no part in it"
+OTHERS = "of those refused in both audits nobody's answer changed: it comes from people refused in one of them only"
 TOO_FEW = "too few people for an interval"
 
 
@@ -102,7 +103,9 @@ def gap_change(gaps: Gaps) -> Change:
     law = gaps.change()
     if gaps.same_answers:
         return Change(law.estimate, note=NO_CHANCE)
-    return Change(law.estimate, law) if gaps.fewest >= FEWEST else Change(law.estimate, note=TOO_FEW)
+    if gaps.fewest < FEWEST:
+        return Change(law.estimate, note=TOO_FEW)
+    return Change(law.estimate, law, OTHERS if gaps.comes_from_others and law.estimate else "")
 
 
 def joined(before: Floats, after: Floats, pairs: Pairs) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -25,6 +25,8 @@ RESCALED = (
     "Costs of the second audit were recomputed at the first one's prices, for the actions it had chosen: cheaper ones "
     "may exist at these prices. Each verdict is that of the audit at its own prices."
 )
+FIRST = 5
+"""So many people of one audit only are named; `alone` names all."""
 SENTENCES = 4
 """So many rows are told in sentences; more are a table."""
 FEW = 30
@@ -191,6 +193,8 @@ class AuditComparison(Shown):
     """Whether efforts are in the same units, or were recomputed to be; ratios and shares are compared anyway."""
     differences: tuple[Difference, ...] = ()
     """What was asked otherwise in the second audit."""
+    alone: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """A row a person in one audit only: `audit` ("first", "second"), group, status and cost there."""
 
     @property
     def is_worse(self) -> bool:
@@ -215,6 +219,7 @@ class AuditComparison(Shown):
             "rescaled": self.rescaled,
             "same_units": self.same_units,
             "differences": [asdict(one) for one in self.differences],
+            "alone": self.alone.reset_index(names="label").to_dict("records"),
         }
 
     def _told(self) -> Told:
@@ -223,7 +228,9 @@ class AuditComparison(Shown):
         if self.only_before or self.only_after:
             care.append("Not everybody is in both audits: what differs may come from other people.")
         care.append("Two verdicts differ more easily than efforts do: look at the change and its interval.")
-        return Told(first, lines, {"Groups": self.groups}, care, "print(...), .noise, .by_group, .people, .counts")
+        return Told(
+            first, lines, {"Groups": self.groups}, care, "print(...), .noise, .by_group, .people, .counts, .alone"
+        )
 
     def _changes(self, columns: Sequence[str]) -> list[str]:
         """A sentence a comparison and measure; many of them as a table, with remarks below that rows refer to."""
@@ -236,6 +243,19 @@ class AuditComparison(Shown):
         if numbers:
             cells["remark"] = [numbers.get(remark, "") for remark in remarks]
         return [*cells.to_string(index=False).splitlines(), *(f"{at} {remark}" for remark, at in numbers.items())]
+
+    def _alone_words(self, columns: Sequence[str]) -> list[str]:
+        """Of each audit who is in it alone, by group, with the first of them; nothing where all are others."""
+        lines = []
+        for audit, part in self.alone.groupby("audit") if self.matched else ():
+            groups = []
+            for group, people in part.groupby("group", sort=False):
+                refused = int((people["status"] != "not_needed").sum())
+                groups.append(f"{group_name(str(group), columns)}: {len(people):,} ({refused:,} refused)")
+            names = [str(label) for label in part.index[:FIRST]]
+            names += ["..."] if len(part) > FIRST else []
+            lines.append(f"Only in the {audit}: {'; '.join(groups)}. By name: {', '.join(names)}.")
+        return lines
 
     @overload
     def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
@@ -269,6 +289,7 @@ class AuditComparison(Shown):
             f"{many(self.matched, 'person is', 'people are')} in both audits, {self.only_before:,} only in the first "
             f"and {self.only_after:,} only in the second."
         )
+        lines += self._alone_words(columns)
         for row in self.counts.to_dict("records"):
             happened = [f"{row[one]:,} {SAID.get(one, one)}" for one in CHANGES if row[one] and one != "unchanged"]
             lines.append(f"  {group_name(row['group'], columns)}: {', '.join(happened) or 'no change shown'}")
