@@ -163,6 +163,8 @@ def test_open_people_leave_their_subgroups_open(audit):
     assert line.startswith("open")
     assert "open: somebody in it is not solved to the end" in str(found)
     assert "no such subgroup is flagged" in str(found)
+    assert found.plot().svg.count("(open)") == found.frame(12)["note"].eq("UNCERTIFIED").sum() > 0
+    assert "(open)" not in audit.search_subgroups(conditions=1).plot().svg
     assert "not solved to the end" not in str(audit.search_subgroups(conditions=1)).split("Certified")[0]
     # A route that may not be the cheapest is a route; whoever may have none is open.
     shares = gapped.search_subgroups("rd", conditions=1).frame().set_index("rule")["note"]

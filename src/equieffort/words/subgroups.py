@@ -106,7 +106,7 @@ def rows_text(asked: Asked, frame: pd.DataFrame) -> list[list[str]]:
         sides = f"{number(row['n'])} / {number(row['n_against'])}"
         rows.append(
             [
-                ", ".join([*(["flagged"] if row["flagged"] else []), *(["open"] if _is_open(row["note"]) else [])]),
+                ", ".join([*(["flagged"] if row["flagged"] else []), *(["open"] if is_open(row["note"]) else [])]),
                 row["rule"],
                 *([who] if several else []),
                 Number(value_text(measure, row["estimate"])),
@@ -133,13 +133,14 @@ def _unsolved(n: int) -> str:
     return f", since {many(n, 'person is', 'people are')} not solved to the end"
 
 
-def _is_open(note: str) -> bool:
+def is_open(note: str) -> bool:
+    """Whether a row counts people as found who are not solved to the end."""
     return "UNCERTIFIED" in note.split()
 
 
 def open_text(asked: Asked, frame: pd.DataFrame) -> str:
     """What "open" means, where a row says so."""
-    if not any(map(_is_open, frame["note"])):
+    if not any(map(is_open, frame["note"])):
         return ""
     flags = ", and no such subgroup is flagged" if asked.certified else ""
     return (
