@@ -4,8 +4,8 @@ Parts: `coverage` (95 % intervals of every measure, and the verdicts of the same
 `boundary` (groups whose measures lie exactly on their thresholds), `others` (two worlds that the formulas were not
 chosen on), `audit` (the paper's world through `ee.audit` itself), `curve` (the bands of `audit.curve()`), `centres`
 (the same where centres are drawn), `equations` and `procedure` (`audit.resample` with equations learned, and a model
-trained, again). Each table ends with its Monte Carlo error: one standard error of a rate of 95 or 5 % with so many
-repetitions.
+trained, again), `changes` (the change of RD that `diff` shows). Each table ends with its Monte Carlo error: one
+standard error of a rate of 95 or 5 % with so many repetitions.
 
 `--repetitions N` changes how many a cell has, `--jobs N` runs them in so many processes, `--keep FOLDER` keeps what is
 counted, so that a run that was stopped goes on. Neither of the last two changes a number.
@@ -32,10 +32,12 @@ from pathlib import Path
 import numpy as np
 
 import equieffort as ee
-from rates import again, audits, closed, curves
+from rates import again, audits, changes, closed, curves
 from rates.cells import CPU, Part
 
-PARTS: dict[str, Part] = {part.name: part for part in (*closed.PARTS, *audits.PARTS, *curves.PARTS, *again.PARTS)}
+PARTS: dict[str, Part] = {
+    part.name: part for part in (*closed.PARTS, *audits.PARTS, *curves.PARTS, *again.PARTS, *changes.PARTS)
+}
 
 
 def main() -> None:

@@ -50,6 +50,22 @@ def test_intervals_hold(rates, alpha, limit, n, draws):
             assert held(found, name) < 0.995, name
 
 
+@often(200, 2000)
+@pytest.mark.parametrize("world", range(10))
+def test_changes_of_the_gap_are_held_and_not_made_up(rates, world, draws):
+    """Of few people, of shares near 1, of the same people and of others; five to a thousand refused a group."""
+    changes = rates("changes")
+    name = list(changes.WORLDS)[world]
+    before, after = np.subtract(*(changes.shares(joint) for joint in changes.WORLDS[name][::-1]))
+    for size in changes.SIZES:
+        (cell,) = [one for one in changes.PARTS[0].cells if one == (name, *size)]
+        found = changes.PARTS[0].count(cell, 0, draws)
+        # Newcombe's interval of a handful of other people lacks four points.
+        assert held(found, "rd") > least(draws) - (0.04 if min(size) < 10 else 0.01), size
+        if abs(before) == pytest.approx(abs(after)):
+            assert found["farther"] + found["closer"] <= (1 - least(draws)) * draws, size
+
+
 @often(150, 1000)
 @pytest.mark.parametrize(("n", "limit"), [(60, np.inf), (200, 2.0)])
 def test_equal_effort_is_seldom_called_unequal(rates, n, limit, draws):

@@ -123,7 +123,7 @@ def test_a_picture_that_an_audit_has_not_says_so(tmp_path):
     easy = people()
     audit = made(easy.assign(x=easy["x"] + 9))
     one = audit.plot.limits()
-    assert "nothing to draw" in words(one.svg)
+    assert "Nobody is without a route to approval." in words(one.svg)
     assert one.frame().empty
     assert one.plot().ax_ is not None
     for name in REPORT.values():

@@ -34,4 +34,4 @@ def test_without_routes_the_picture_says_so():
     found = audit.group_routes(max_routes=1)
     empty = type(found)((), found.groups, found.level, 0, 0, (), {})
     (axes,) = audit.plot.group_routes(empty).plot().figure_.axes
-    assert axes.get_title() == "no routes"
+    assert [text.get_text() for text in axes.texts] == ["No route turns anybody."]

@@ -69,5 +69,5 @@ def test_nobody_searched_is_still_a_picture(audit):
 
 def test_lines_break_between_conditions_and_never_inside_a_level():
     rule = "music = 'rock and roll and whatever else there is to it' and age > 30 and age <= 40"
-    label = _label({"group": "a", "against": "b", "rule": rule}, several=False)
+    label = _label({"group": "a", "against": "b", "rule": rule, "note": ""}, several=False)
     assert label.split("\n") == ["music = 'rock and roll and whatever else there is …", "and 30 < age <= 40"]

@@ -103,7 +103,9 @@ def test_an_effort_in_real_units_is_the_change_that_costs_it(audit):
     changed = {n: (frame[f"delta_{n}"].fillna(0) != 0).sum() for n in ("script", "fox", "long")}
     most = max(changed, key=changed.get)
     price = audit.provenance.cost.prices[most][0]
-    assert plain(in_units(material, 0.25)) == f"as much as {0.25 / price:.3g} of {most}"
+    assert plain(in_units(material, 0.25)) == f"as much as changing {most} by {0.25 / price:.3g}"
+    told = plain(in_units(material, 0.25, 0.5))
+    assert told == f"as much as changing {most} by {0.25 / price:.3g} (the mean: by {0.5 / price:.3g})"
     assert plain(in_units(material, 50.0)) == f"more than the whole range of {most}"
 
 

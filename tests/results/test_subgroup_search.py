@@ -153,6 +153,19 @@ def test_open_people_leave_their_subgroups_open(audit):
         assert np.isnan(frame.loc[rule, "certified"])
     assert frame.loc["job = 'clerk'", "note"] == ""
     assert frame.loc["job = 'clerk'", "certified"] > 1
+    # Of everybody the search is no surer than the audit, and says what leaves a row open.
+    found = gapped.search_subgroups(conditions=1)
+    whole, reading = found.whole.iloc[0], gapped.system.comparisons[0].reading("acr")
+    assert (whole["n_open"], whole["low"], whole["high"]) == (4, reading.low, reading.high)
+    assert reading.low < audit.search_subgroups(conditions=1).whole["low"][0]
+    assert ", since 4 people are not solved to the end." in str(found)
+    (line,) = (line for line in str(found).splitlines() if "job = 'nurse'" in line and "not" not in line)
+    assert line.startswith("open")
+    assert "open: somebody in it is not solved to the end" in str(found)
+    assert "no such subgroup is flagged" in str(found)
+    assert found.plot().svg.count("(open)") == found.frame(12)["note"].eq("UNCERTIFIED").sum() > 0
+    assert "(open)" not in audit.search_subgroups(conditions=1).plot().svg
+    assert "not solved to the end" not in str(audit.search_subgroups(conditions=1)).split("Certified")[0]
     # A route that may not be the cheapest is a route; whoever may have none is open.
     shares = gapped.search_subgroups("rd", conditions=1).frame().set_index("rule")["note"]
     assert (shares["job = 'nurse'"], shares["job = 'cook'"]) == ("", "UNCERTIFIED")

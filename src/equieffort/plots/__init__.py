@@ -12,7 +12,7 @@ from equieffort.effort.metrics import PAPER_QUANTILES, individual_ratios
 from equieffort.errors import EquieffortError, ParameterError
 from equieffort.notions.comparing import Found
 from equieffort.notions.huang import EqualityOfEffort
-from equieffort.plots.charts import bars_frame, chart_in, display
+from equieffort.plots.charts import bars_frame, chart_in, display, nothing, without
 from equieffort.plots.curves import draw_acr, draw_effort_curve, show_effort_differences
 from equieffort.plots.display import Display
 from equieffort.plots.equality_of_effort import show_equality_of_effort
@@ -29,6 +29,7 @@ from equieffort.plots.group_routes import show_group_routes
 from equieffort.plots.notions import show_notions
 from equieffort.plots.rewards import show_effort_rewards, show_situation_testing
 from equieffort.plots.twins import show_causal_discrimination, show_counterfactual_fairness, show_fair_causal_recourse
+from equieffort.recourse.status import Status
 from equieffort.report import alike, assumptions, blocked, burdens, overview, people
 from equieffort.report.blocks import Chart
 from equieffort.report.material import Material
@@ -87,18 +88,23 @@ class AuditPlots:
 
     def acr(self, quantiles: Sequence[float] = PAPER_QUANTILES) -> Display:
         """ACR against the quantile with its 95 % confidence limits; the numbers are `audit.curve(quantiles)`."""
+        if self._no_distance:
+            return nothing("acr", self._no_distance, AROUND[1:])
         curve = self.audit.curve(quantiles)
         found = alike.ratio_chart(self._material, curve)
-        chart = found if isinstance(found, Chart) else None
-        return display("acr", chart, lambda: curve, lambda canvas: draw_acr(self.audit, curve, canvas))
+        if not isinstance(found, Chart):
+            return nothing("acr", self._nobody or f"{UNDEFINED} in any neighbourhood.", lambda: curve)
+        return display("acr", found, lambda: curve, lambda canvas: draw_acr(self.audit, curve, canvas))
 
     def individual_acr(self) -> Display:
         """The ratio around each refused person among the people like them; a row a refused person."""
         near = self._material.near
         if isinstance(near, EquieffortError):
-            return display("individual_acr", None, lambda: pd.DataFrame(columns=AROUND), missing=near.what)
+            return nothing("individual_acr", near.what, AROUND)
         found = alike.individual_chart(self._material, near)
-        return display("individual_acr", found if isinstance(found, Chart) else None, self._around)
+        if not isinstance(found, Chart):
+            return nothing("individual_acr", self._nobody or f"{UNDEFINED} around anybody.", self._around)
+        return display("individual_acr", found, self._around)
 
     def _around(self) -> pd.DataFrame:
         near, rows = self._material.near, []
@@ -113,8 +119,11 @@ class AuditPlots:
     def effort_curve(self, *, difference: bool = False) -> Display:
         """The share of each group's refused whom an effort turns; the numbers are `audit.effort_curve(...)`."""
         if difference:
-            return show_effort_differences(self.audit)
+            shown = show_effort_differences(self.audit)
+            return nothing(shown.name, self._nobody, shown.frame) if self._nobody else shown
         chart = chart_in(burdens.costs(self._material), "effort-curve")
+        if chart is None:
+            return nothing("effort_curve", self._nobody, self.audit.effort_curve)
         return display(
             "effort_curve", chart, self.audit.effort_curve, lambda canvas: draw_effort_curve(self.audit, canvas)
         )
@@ -125,7 +134,11 @@ class AuditPlots:
         frame = pd.DataFrame(columns=["limit", "group", "people"])
         if chart is not None:
             frame = bars_frame(chart.given["blocks"], "limit", "people")
-        return display("limits", chart, lambda: frame, missing="Nobody is without a route to approval.")
+        open_ones = bool((self.audit.recourse.status == Status.UNKNOWN).any())
+        why = (
+            "Of nobody is it proven that there is no route." if open_ones else "Nobody is without a route to approval."
+        )
+        return display("limits", chart, lambda: frame, missing=why)
 
     def actions(self) -> Display:
         """How often cheapest actions change each feature: shares of those with a route, by group."""
@@ -140,12 +153,25 @@ class AuditPlots:
         frame = pd.DataFrame(columns=["feature", "group", value])
         if chart is not None:
             frame = bars_frame(chart.given["blocks"], "feature", value)
-        return display(name, chart, lambda: frame, missing="Nobody has a route, so there are no actions.")
+        return display(name, chart, lambda: frame, missing=self._nobody)
 
     def graph(self) -> Display:
         """The causal graph with each feature's role; a row an edge."""
         edges = pd.DataFrame(list(self.audit.provenance.graph.edges), columns=["cause", "effect"])
         return display("graph", assumptions.graph(self._material), lambda: edges)
+
+    @cached_property
+    def _nobody(self) -> str:
+        """Why there are no efforts to draw; empty where there are."""
+        if not self.audit.recourse.is_unfavourable.any():
+            return "Nobody was refused."
+        return "" if self.audit.recourse.has_action.any() else "No route to approval is known of anybody refused."
+
+    @cached_property
+    def _no_distance(self) -> str:
+        """Why nobody can be said to be like others; empty where they can."""
+        near = self._material.near
+        return near.what if isinstance(near, EquieffortError) else ""
 
     # -- notions beside equality of effort ----------------------------------------------------------------------------
 
@@ -154,37 +180,41 @@ class AuditPlots:
         scale of its own; the numbers are of `audit.measures` and `audit.notions().frame()`. Give what that returned, so
         that the model is not asked again."""
         kept = self.audit.provenance.notions if found is None else found
+        if kept is None and self._no_distance:
+            return nothing("notions", self._no_distance, ["notion"])
         return show_notions(self.audit, self.audit.notions() if kept is None else kept, self._level)
 
     def boundary_distance(self, found: Found | None = None) -> Display:
         """How far each refused person is from the boundary, and each group's mean; the numbers are
         `audit.boundary_distance().frame()` and `.people`."""
         given = self.audit.boundary_distance() if found is None else found
-        return show_boundary_distance(given, self.audit.recourse.groups, self._level)
+        return without(given, lambda: show_boundary_distance(given, self.audit.recourse.groups, self._level))
 
     def fairness_through_awareness(self, found: Found | None = None) -> Display:
         """In how many of their pairs each person is scored too differently, against their own score; the numbers are
         `audit.fairness_through_awareness().people`."""
+        if found is None and self._no_distance:
+            return nothing("fairness_through_awareness", self._no_distance, ["group", "p", "pairs", "violations"])
         given = self.audit.fairness_through_awareness() if found is None else found
-        return show_awareness(given, self.audit.recourse.groups)
+        return without(given, lambda: show_awareness(given, self.audit.recourse.groups))
 
     def responsiveness(self, found: Found | None = None) -> Display:
         """How often each feature alone helps, and how often nothing does; the numbers are
         `audit.responsiveness().frame()`."""
         given = self.audit.responsiveness() if found is None else found
-        return show_responsiveness(given, self.audit.recourse.groups, self._level)
+        return without(given, lambda: show_responsiveness(given, self.audit.recourse.groups, self._level))
 
     def improvement_only(self, causes: Sequence[str] | Found) -> Display:
         """Each refused person's effort with all actions beside that with actions on causes alone; the numbers are
         `audit.improvement_only(causes).people`. Give causes, or what that returned."""
         found = causes if isinstance(causes, Found) else self.audit.improvement_only(causes)
-        return show_improvement(found, self.audit.recourse.groups)
+        return without(found, lambda: show_improvement(found, self.audit.recourse.groups))
 
     def social_burden(self, labels: Any) -> Display:
         """The share of deserving people who are asked for more than each effort, by group; the numbers are
         `audit.social_burden(labels).people`. Give labels, or what that returned."""
         found = labels if isinstance(labels, Found) else self.audit.social_burden(labels)
-        return show_social_burden(found, self.audit.recourse.groups)
+        return without(found, lambda: show_social_burden(found, self.audit.recourse.groups))
 
     @property
     def _level(self) -> str:
@@ -192,17 +222,23 @@ class AuditPlots:
 
     def facts(self) -> Display:
         """Effectiveness against effort, micro and macro; the notions are in `audit.notions()`."""
-        return show_facts(self.audit)
+        shown = show_facts(self.audit)
+        return nothing("facts", self._nobody, shown.frame) if self._nobody else shown
 
     def counterfactual_fairness(self) -> Display:
         """Efforts of the refused, split by whether another group's attributes would turn the decision: the paper's box
         plot; the numbers are `audit.counterfactual_fairness().efforts`."""
-        return show_counterfactual_fairness(self.audit.counterfactual_fairness())
+        shown = show_counterfactual_fairness(self.audit.counterfactual_fairness())
+        return nothing(shown.name, self._nobody, shown.frame) if self._nobody else shown
 
     def fair_causal_recourse(self, found: FairCausalRecourse | None = None) -> Display:
         """Each refused person's effort beside that of their twin in another group; the numbers are
         `audit.fair_causal_recourse().people`. Give what that returned, so that twins are not solved again."""
-        return show_fair_causal_recourse(self.audit.fair_causal_recourse() if found is None else found)
+        given = self.audit.fair_causal_recourse() if found is None else found
+        if not (given.people["outcome"] == "compared").any():
+            why = self._nobody or "Nobody and their twin both have a known route to approval."
+            return nothing("fair_causal_recourse", why, lambda: given.people)
+        return show_fair_causal_recourse(given)
 
     def causal_discrimination(self, found: CausalDiscrimination | None = None) -> Display:
         """Shares whose label the sensitive columns alone change, by group and over the domain; the numbers are
@@ -212,7 +248,10 @@ class AuditPlots:
     def situation_testing(self, found: SituationTesting | None = None) -> Display:
         """Approvals among the people most like each person, in the own group and in the other; the numbers are
         `audit.situation_testing().people`."""
-        return show_situation_testing(self.audit.situation_testing() if found is None else found)
+        given = self.audit.situation_testing() if found is None else found
+        if len(given.people) and given.people["difference"].isna().all():
+            return nothing("situation_testing", "Too few people to be compared.", lambda: given.people)
+        return without(given, lambda: show_situation_testing(given))
 
     def effort_rewards(self, found: Rewards | None = None) -> Display:
         """The share of each group's refused whom an effort turns, by rank within the own group and by the audit's own
@@ -222,6 +261,8 @@ class AuditPlots:
             raise ParameterError(
                 "PARAMETER", "There are no efforts by rank to draw.", fix='Give effort_rewards() of benefit="decision".'
             )
+        if self._nobody and not made.recourse.has_action.any():
+            return nothing("effort_rewards", self._nobody, lambda: made.people)
         return show_effort_rewards(made, self.audit.recourse)
 
     def group_routes(self, found: GroupRoutes | None = None) -> Display:
@@ -229,7 +270,10 @@ class AuditPlots:
 
         Open marks are the people routes were chosen on, filled ones with intervals those they are measured on.
         """
-        return show_group_routes(found if found is not None else self.audit.group_routes())
+        given = self.audit.group_routes() if found is None else found
+        if not len(given.front):
+            return nothing("group_routes", self._nobody or "No route turns anybody.", lambda: given.front)
+        return show_group_routes(given)
 
     def equality_of_effort(self, treatment: str | EqualityOfEffort, **asked: Any) -> Display:
         """The groups' curves E[Y(t)] and what each needs for gamma; the numbers are `audit.equality_of_effort(...)`."""
@@ -237,6 +281,7 @@ class AuditPlots:
         return show_equality_of_effort(found or self.audit.equality_of_effort(str(treatment), **asked))
 
 
+UNDEFINED = "The ratio of efforts is not defined"
 AROUND = ["person", "group", "against", "ratio"]
 REPORT = {
     "measures": "measures", "rates": "rates", "acr": "acr", "individual-acr": "individual_acr",

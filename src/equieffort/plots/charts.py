@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import isnan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from equieffort.notions.base import NotApplicable, NotionReading
+from equieffort.notions.comparing import Found
 from equieffort.plots.display import Display
 from equieffort.plots.figures import STYLES, Canvas, plain_text
 from equieffort.report.blocks import Chart, Section
@@ -17,6 +20,7 @@ from equieffort.report.page import drawn
 from equieffort.report.panels import nothing_chart
 from equieffort.report.svg import COLOURS as ROLE_COLOURS
 from equieffort.report.svg import Bars, Line
+from equieffort.words.shown import notes_text
 
 
 def chart_in(section: Section | None, name: str) -> Chart | None:
@@ -32,8 +36,27 @@ def display(
     """A display of a chart; of a picture that an audit has not, one that says so."""
     if chart is None:
         told = missing or "There is nothing to draw."
-        return Display(name, told, lambda: nothing_chart(name, told), frame, draw or draw_nothing(told))
+        return Display(name, told, lambda: nothing_chart(name, told, why=told), frame, draw or draw_nothing(told))
     return Display(name, chart.title, lambda: drawn(chart), frame, draw or DRAW[chart.kind](chart), chart.remark)
+
+
+def nothing(name: str, why: str, frame: Sequence[str] | Callable[[], pd.DataFrame]) -> Display:
+    """A picture that says why it is empty; of its numbers there are these columns, or what is given."""
+    rows = frame if callable(frame) else lambda: pd.DataFrame(columns=list(frame))
+    return display(name, None, rows, missing=why)
+
+
+def without(found: Found, drawn: Callable[[], Display]) -> Display:
+    """The picture of a family's readings, or of why there are none."""
+    readings = [one for one in found.readings if isinstance(one, NotionReading)]
+    known = [one for one in readings if not isnan(one.estimate)]
+    shown = drawn()
+    if known:
+        return shown
+    given = [one.why for one in found.readings if isinstance(one, NotApplicable)]
+    notes = [notes_text(one.note) for one in readings if one.note]
+    why = next(iter([*given, *notes]), "")
+    return nothing(shown.name, f"{why[:1].upper()}{why[1:].rstrip('.')}." if why else "", shown.frame)
 
 
 def draw_nothing(words: str) -> Callable[[Canvas], None]:

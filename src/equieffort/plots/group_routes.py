@@ -10,7 +10,7 @@ from markupsafe import Markup
 from equieffort.plots.display import Display
 from equieffort.plots.figures import COLOURS, STYLES, Canvas, plain_text
 from equieffort.report.asked import own_front, planes_of
-from equieffort.report.panels import nothing_chart, plane_chart, stacked
+from equieffort.report.panels import plane_chart, stacked
 from equieffort.report.svg import Picture
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ def _svg(found: GroupRoutes, title: str) -> Markup:
         heading = found.groups.name(name)
         charts.append((heading, plane_chart(f"routes-{len(charts)}", heading, "", plane)))
     described = "The share turned against the extra effort, by number of routes."
-    return stacked("group-routes", title, described, charts) if charts else nothing_chart("group-routes", title)
+    return stacked("group-routes", title, described, charts)
 
 
 def _panels(found: GroupRoutes, canvas: Canvas) -> None:
     front = own_front(found)
-    names = list(dict.fromkeys(front["group"])) or [""]
+    names = list(dict.fromkeys(front["group"]))
     panels = canvas.panels((4.6 * len(names) + 0.4, 4.0), 1, len(names))
     for axes, name in zip(panels, names, strict=True):
         mine = front[front["group"] == name]
@@ -47,7 +47,7 @@ def _panels(found: GroupRoutes, canvas: Canvas) -> None:
             _draw(axes, part.sort_values("extra_chosen"), int(n_routes))
         axes.set(ylim=(0, 1), xlabel="mean effort beyond each person's own optimum")
         axes.set_xlim(left=0)
-        plain_text(axes.set_title(found.groups.name(name) if name else "no routes"))
+        plain_text(axes.set_title(found.groups.name(name)))
     panels[0].set_ylabel("share of refused people turned")
     handles, labels = panels[0].get_legend_handles_labels()
     if handles:

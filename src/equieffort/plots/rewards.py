@@ -11,7 +11,7 @@ from markupsafe import Markup
 from equieffort.effort.metrics import effort_curve, group_samples
 from equieffort.plots.curves import draw_steps
 from equieffort.plots.display import Display
-from equieffort.plots.figures import COLOURS, NO_WIDTH, Canvas, plain_legend, plain_text
+from equieffort.plots.figures import COLOURS, NO_WIDTH, Canvas, plain_legend
 from equieffort.plots.looks import looks
 from equieffort.report.panels import Plane, Series, plane_chart, stacked
 from equieffort.report.svg import Look, Picture
@@ -97,10 +97,6 @@ def _draw_situation_testing(found: SituationTesting, canvas: Canvas) -> None:
     (axes,) = canvas.panels((5.8, 5.4))
     figure = canvas.figure
     rows = found.people.dropna(subset=["difference"])
-    if not len(rows):
-        axes.set_axis_off()
-        plain_text(axes.text(0.5, 0.5, "Too few people to be compared.", ha="center"))
-        return
     ends = np.array([0.0, 1.0])
     axes.plot(ends, ends, color="0.6", lw=0.8, zorder=0)
     axes.fill_between(ends, ends - found.tau, ends + found.tau, color="0.5", alpha=0.1, lw=0, zorder=0)

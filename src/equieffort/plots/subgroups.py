@@ -20,7 +20,7 @@ from equieffort.report.forest import Panel, Point, forest_chart
 from equieffort.report.panels import Plane, Series, nothing_chart, plane_chart, stacked
 from equieffort.report.svg import Look
 from equieffort.words.shown import interval_text, ratio_marks, value_text
-from equieffort.words.subgroups import conditions, counted_people
+from equieffort.words.subgroups import conditions, counted_people, is_open
 
 if TYPE_CHECKING:
     from equieffort.results.subgroup_search import SubgroupSearch
@@ -75,11 +75,12 @@ def _svg(search: SubgroupSearch, frame: pd.DataFrame, most: int, title: str) -> 
         label = " ".join(_label(row, len(search.pairs) > 1).split()) + (" (flagged)" if row["flagged"] else "")
         words = f"{value_text(measure, row['estimate'])} ({interval_text(measure, row['low'], row['high'])})"
         points.append(Point(label, row["estimate"], row["low"], row["high"], words))
+    note = "Open: somebody in it is not solved to the end." if any("(open)" in one.label for one in points) else ""
     panel = Panel(measure.title, "each with its own interval", points, measure.neutral, is_ratio)
     level = f"{100 * search.asked.level:g} %"
     charts = [
         ("Every subgroup by its size", plane_chart("subgroups-all", title, "", plane)),
-        ("The worst", forest_chart("subgroups-worst", title, "", [panel], interval=level)),
+        ("The worst", forest_chart("subgroups-worst", title, "", [panel], interval=level, note=note)),
     ]
     return stacked("subgroups", title, "Every subgroup, and the worst by name.", charts)
 
@@ -107,6 +108,7 @@ def _label(row: dict[str, Any], several: bool) -> str:
             lines[-1] += f" and {part}"
         else:
             lines.append(f"and {part}" if len(lines) > several else part)
+    lines[-1] += " (open)" if is_open(row["note"]) else ""
     return "\n".join(lines)
 
 

@@ -120,7 +120,7 @@ def planes_of(found: GroupRoutes) -> list[tuple[str, Plane]]:
     """A plane a group, all to one scale: the menus on the front where they were chosen, and their ends where they are
     measured."""
     front, planes = own_front(found), []
-    most = float(np.nanmax(front[["extra_chosen", "mean_extra"]].to_numpy(), initial=0.0)) * 1.05 or 1.0
+    most = float(np.nanmax(front[["extra_chosen", "mean_extra"]].to_numpy(dtype=np.float64), initial=0.0)) * 1.05 or 1.0
     for name, mine in front.groupby("group", sort=False):
         series = []
         for n in sorted(set(mine["n_routes"].tolist())):

@@ -66,13 +66,15 @@ class Plane:
     notes: Sequence[tuple[float, float, str]] = ()
     """Words at places."""
     key: str = ""
+    nothing: str = ""
+    """Why, where there is nothing to draw."""
 
 
 def plane_chart(name: str, title: str, described: str, plane: Plane) -> svg.Picture:
     """One plane with its legend."""
     drawn = [one for one in plane.series if one.known]
     if not drawn:
-        return nothing_chart(name, title, described)
+        return nothing_chart(name, title, described, plane.nothing)
     named = [one for one in drawn if one.label]
     lines = [one.line for one in named]
     room = label_room(lines, 3) if all(one.kind in ("line", "steps") for one in drawn) else svg.RIGHT
@@ -222,6 +224,11 @@ def stacked(name: str, title: str, described: str, charts: Sequence[tuple[str, s
     return svg.frame(name, title, described, svg.WIDTH, at, parts)
 
 
-def nothing_chart(name: str, title: str, described: str = "") -> svg.Picture:
-    """That there is nothing to draw."""
-    return svg.frame(name, title, described, svg.WIDTH, 40.0, [svg.text(0, 22, "There is nothing to draw.")])
+NOTHING = "There is nothing to draw."
+
+
+def nothing_chart(name: str, title: str, described: str = "", why: str = "") -> svg.Picture:
+    """That there is nothing to draw, and why."""
+    lines = svg.lines_of(why or NOTHING, svg.WIDTH)
+    parts = [svg.text(0, 22 + 17 * k, line) for k, line in enumerate(lines)]
+    return svg.frame(name, title, described, svg.WIDTH, 23.0 + 17 * len(lines), parts)

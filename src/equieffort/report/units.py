@@ -176,6 +176,6 @@ def in_units(material: Material, effort: float, mean: float = nan) -> Words:
     name, facts = table.source.encoding.columns[k].name, material.facts[:, k]
     if not cost.own and size > np.nanmax(facts) - np.nanmin(facts):
         return say("more than the whole range of {}", material.feature(name))
-    beside = f" ({ratio(mean / price)})" if np.isfinite(mean) else ""
     own = " times the own value" if cost.own else ""
-    return say("as much as {}{}{} of {}", ratio(size), beside, own, material.feature(name))
+    beside = f" (the mean: by {ratio(mean / price)}{own})" if np.isfinite(mean) else ""
+    return say("as much as changing {} by {}{}{}", material.feature(name), ratio(size), own, beside)

@@ -207,6 +207,7 @@ def _provenance(inputs: AuditInputs, table: RecourseTable) -> Provenance:
         fit=tuple(Fit(**row) for row in row_dicts(fitted.diagnostics_)),
         cost=CostRecord.of("WeightedL1" if cost is None else type(cost).__name__, problem.cost.to_dict()),
         outliers=tuple(problem.outliers),
+        missing=inputs.declared.get("missing", "error"),
         margin=float(inputs.declared.get("margin", 0.0)),
         budget=default_budget(table.effort),
         ended_by_clock=EndedByClock.of(table),

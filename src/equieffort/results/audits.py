@@ -298,7 +298,7 @@ class Audit(NotionReadings, Shown):
             withheld = "SURROGATE"
         return search_subgroups(
             self.recourse, self.criteria, self.budget, withheld, measure, conditions, levels, features, group, cuts,
-            tau, epsilon, adjust, fewest, fewest_certified,
+            tau, epsilon, adjust, fewest, fewest_certified, self.system.comparisons,
         )  # fmt: skip
 
     def matched(self, matching: Matching | None = None, *, group: str | None = None) -> Matched:

@@ -191,6 +191,8 @@ class Provenance(Shown):
     cost: CostRecord = CostRecord()
     outliers: tuple[str, ...] = ()
     """Features of which one absurd value decides the scale, or how far actions may go."""
+    missing: str = ""
+    """What was done with people who lack a value: "error", "drop" or "model"."""
     margin: float = 0.0
     budget: float | None = None
     """The default effort at which people without recourse are counted; None where nobody has any."""

@@ -14,6 +14,7 @@ from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.effort.criteria import Criteria, TwoSided
 from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.effort.measures import MEASURES
+from equieffort.effort.metrics import Comparison
 from equieffort.effort.search import (
     ADJUST,
     MEASURED,
@@ -28,11 +29,21 @@ from equieffort.effort.search import (
     subgroups_formed,
 )
 from equieffort.effort.search.coding import MOST_LEVELS
+from equieffort.effort.search.counted import OPEN
 from equieffort.errors import ParameterError, closest, listed
 from equieffort.foundations.arguments import check_choice, check_flag, check_number, check_whole, names_in
 from equieffort.foundations.shown import Shown, Told
 from equieffort.recourse.table import RecourseTable
-from equieffort.words.subgroups import WITHHELD, bound_text, counts_text, head_text, missing_text, rows_text, whole_text
+from equieffort.words.subgroups import (
+    WITHHELD,
+    bound_text,
+    counts_text,
+    head_text,
+    missing_text,
+    open_text,
+    rows_text,
+    whole_text,
+)
 from equieffort.world.groups import Groups, Versus
 from equieffort.world.labels import labels_of, told_rule
 
@@ -58,7 +69,8 @@ class SubgroupSearch(Shown):
     coded: Coded = field(repr=False)
     found: Found = field(repr=False)
     whole: pd.DataFrame = field(repr=False)
-    """Everybody of the groups compared: group, against, estimate, low, high, n, n_against."""
+    """Everybody of the groups compared: group, against, estimate, low, high, n, n_against, and how many are not
+    solved to the end (n_open): the interval is then the audit's own, which reaches as far as is certain."""
     withheld: str = ""
     """Why nothing is flagged or certified, where the audit concludes nothing: OUTLIERS or SURROGATE."""
 
@@ -174,8 +186,8 @@ class SubgroupSearch(Shown):
     def _last(self) -> str:
         known = int((~np.isnan(self.found.bound)).sum())
         bounds = [] if self.withheld else [bound_text(self.asked, known, self.counts["searched"], self.at_most)]
-        missing = missing_text(self.frame(SHOWN)["rule"])
-        bounds = [missing, *bounds] if missing else bounds
+        shown = self.frame(SHOWN)
+        bounds = [*filter(None, [missing_text(shown["rule"]), open_text(self.asked, shown)]), *bounds]
         return "\n".join([*bounds, counts_text(self.asked, self.counts, dict(self.coded.left_out))])
 
     def _told(self) -> Told:
@@ -209,9 +221,10 @@ class SubgroupSearch(Shown):
 def search_subgroups(
     table: RecourseTable, criteria: Criteria, budget: float | None, withheld: str, measure: str, conditions: int,
     levels: int, features: Sequence[str] | None, group: str | None, cuts: bool, tau: float, epsilon: float, adjust: str,
-    fewest: int, fewest_certified: int,
+    fewest: int, fewest_certified: int, audited: Sequence[Comparison] = (),
 ) -> SubgroupSearch:  # fmt: skip
-    """Search the people of a table; arguments as `Audit.search_subgroups` takes them."""
+    """Search the people of a table; arguments as `Audit.search_subgroups` takes them. `audited` are the audit's own
+    comparisons: of everybody a search is no surer than they are."""
     check_choice("measure", measure, MEASURED)
     takes = "a whole number from 1 to 3"
     check_number("conditions", conditions, takes, lambda count: 1 <= count <= 3, whole=True)
@@ -245,7 +258,7 @@ def search_subgroups(
     codes, counted = place[groups.codes], count_people(table, measure, budget)
     local = [(int(place[one.group]), tuple(place[list(one.others)].tolist())) for one in pairs]
     found = search(coded, codes, counted, local, asked, flags=not withheld)
-    whole = _whole(groups, pairs, local, codes, counted, asked)
+    whole = _no_surer(_whole(groups, pairs, local, codes, counted, asked), measure, audited)
     return SubgroupSearch(asked, groups, tuple(pairs), coded, found, whole, withheld)
 
 
@@ -263,6 +276,15 @@ def _features(table: RecourseTable, features: Any) -> tuple[str, ...]:
     return names
 
 
+def _no_surer(whole: pd.DataFrame, measure: str, audited: Sequence[Comparison]) -> pd.DataFrame:
+    """Everybody with the audit's intervals where people are not solved to the end: these reach as far as is certain."""
+    readings = {(one.group, one.against): one.reading(measure) for one in audited}
+    for row in np.flatnonzero(whole["n_open"] > 0):
+        found = readings.get((whole["group"][row], whole["against"][row]))
+        whole.loc[row, ["low", "high"]] = (found.low, found.high) if found is not None else (np.nan, np.nan)
+    return whole
+
+
 def _whole(
     groups: Groups, pairs: list[Versus], local: Sequence[Sides], codes: Any, counted: Counted, asked: Asked
 ) -> pd.DataFrame:
@@ -276,6 +298,7 @@ def _whole(
             {
                 "group": groups.labels[one.group], "against": one.against, "estimate": float(law.estimate[0]),
                 "low": float(low[0]), "high": float(high[0]), "n": int(mine[0, 0]), "n_against": int(theirs[0, 0]),
+                "n_open": int(mine[0, OPEN] + theirs[0, OPEN]),
             }
         )  # fmt: skip
-    return pd.DataFrame(rows, columns=["group", "against", "estimate", "low", "high", "n", "n_against"])
+    return pd.DataFrame(rows, columns=["group", "against", "estimate", "low", "high", "n", "n_against", "n_open"])

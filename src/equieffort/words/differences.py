@@ -15,6 +15,7 @@ PARTS = {
     "equation": "the equation of {subject}",
     "model": "{key}",
     "cost": "how effort is measured",
+    "missing": "people with missing values",
     "criteria": "{key}",
 }
 """By part: what it is called; lists and tables have words of their own."""
@@ -22,6 +23,7 @@ OWN = {
     "rule": ("a rule is gone: {}", "a rule is new: {}"),
     "edge": ("the graph no longer has {}", "the graph also has {}"),
 }
+MISSING = {"error": "not accepted", "drop": "left out", "model": "decided by the model", None: "not recorded"}
 NO_DATA = "the people or the table differ"
 UNITS = (
     "Effort is priced otherwise in the second audit, so that efforts themselves are not compared; ratios of efforts "
@@ -53,6 +55,8 @@ def difference_text(part: str, subject: str, key: str, before: Any, after: Any, 
     if part == "model" and key == "decisions":
         return f"{after:,} of the {before:,} people of whom the same is known are decided otherwise"
     what = PARTS[part].format(subject=subject, key=key)
+    if part == "missing":
+        before, after = (MISSING.get(value, value) for value in (before, after))
     if part == "model":
         before, after = ("none" if value is None else value for value in (before, after))
     return f"{what} {_written(before)} before, {_written(after)} after"

@@ -26,7 +26,7 @@ def table_told(table: RecourseTable) -> Told:
         row = {"group": table.groups.name(table.groups.labels[code]), "people": int(mine.sum())}
         row |= {status.text: int((table.status[mine] == status).sum()) for status in Status}
         median = float(np.median(efforts)) if len(efforts) else float("nan")
-        rows.append(row | {"median effort": median})
+        rows.append(row | {"median effort with a route": median})
     refused, acting = int(table.is_unfavourable.sum()), int(table.has_action.sum())
     lines = [f"{refused:,} of {many(len(table), 'person', 'people')} refused, {acting:,} of them with an action"]
     found = [(name, int((table.status == name).sum())) for name in Status if name != Status.NOT_NEEDED]

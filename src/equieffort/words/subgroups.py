@@ -106,7 +106,7 @@ def rows_text(asked: Asked, frame: pd.DataFrame) -> list[list[str]]:
         sides = f"{number(row['n'])} / {number(row['n_against'])}"
         rows.append(
             [
-                "flagged" if row["flagged"] else "",
+                ", ".join([*(["flagged"] if row["flagged"] else []), *(["open"] if is_open(row["note"]) else [])]),
                 row["rule"],
                 *([who] if several else []),
                 Number(value_text(measure, row["estimate"])),
@@ -123,9 +123,30 @@ def whole_text(asked: Asked, whole: pd.DataFrame) -> list[str]:
     measure = MEASURES[asked.measure]
     return [
         f"Everybody, {row['group']} against {row['against']}: {value_text(measure, row['estimate'])} "
-        f"({interval_text(measure, row['low'], row['high'])})."
+        f"({interval_text(measure, row['low'], row['high'])})"
+        f"{_unsolved(row['n_open']) if row['n_open'] else ''}."
         for row in whole.to_dict("records")
     ]
+
+
+def _unsolved(n: int) -> str:
+    return f", since {many(n, 'person is', 'people are')} not solved to the end"
+
+
+def is_open(note: str) -> bool:
+    """Whether a row counts people as found who are not solved to the end."""
+    return "UNCERTIFIED" in note.split()
+
+
+def open_text(asked: Asked, frame: pd.DataFrame) -> str:
+    """What "open" means, where a row says so."""
+    if not any(map(is_open, frame["note"])):
+        return ""
+    flags = ", and no such subgroup is flagged" if asked.certified else ""
+    return (
+        "open: somebody in it is not solved to the end. Estimate, interval and p count them as found, so that less is "
+        f"known than they say{flags}."
+    )
 
 
 def bound_text(asked: Asked, certified: int, searched: int, worst: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from tests.limits import unlimited
 from tests.results.comparison.worlds import made, needing, people, row
 
 import equieffort as ee
+from equieffort.errors import EquieffortWarning
 from equieffort.results.comparison import compare_audits
 
 
@@ -170,3 +172,53 @@ def test_a_model_of_the_same_class_that_decides_otherwise_is_told_with_how_many_
     # Of whom something else is known now may be decided otherwise by the same model.
     richer = X.assign(income=X["income"] + 1.0)
     assert ("model", "", "decisions") not in told(compare_audits(one, made(richer, threshold=6.0)))
+
+
+class AnswersAll:
+    """A linear score that takes a missing value for 0."""
+
+    def __init__(self) -> None:
+        self.feature_names_in_ = np.array(["income", "savings"])
+        self.classes_ = np.array([False, True])
+
+    def predict(self, X):
+        values = np.nan_to_num(np.asarray(X, dtype=float))
+        return values.sum(axis=1) >= 6.0
+
+
+def lacking(missing: str, path) -> ee.Audit:
+    """Every fifth person, all of ash, lacks their savings."""
+    X = people(60)
+    X.loc[X.index[::10], "savings"] = np.nan
+    schema = ee.Schema(
+        sensitive="group", protected="ash", favourable=True,
+        features={"income": ee.Feature("actionable", max_increase=4.0, lower=0, upper=20), "savings": "immutable"},
+    )  # fmt: skip
+    X = X[["group", "income", "savings"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        made = ee.audit(
+            AnswersAll(), X, schema=schema, solver=ee.solvers.Search(), missing=missing,
+            scm=ee.StructuralCausalModel([], nodes=list(X.columns)).fit(X.dropna()), reference=X.dropna(),
+        )  # fmt: skip
+    made.save(path)
+    return ee.load(path)
+
+
+def test_what_is_done_with_missing_values_is_told_and_who_leaves_is_named(tmp_path):
+    kept, dropped = (lacking(how, tmp_path / f"{how}.audit") for how in ("model", "drop"))
+    found = compare_audits(kept, dropped)
+    assert "people with missing values decided by the model before, left out after" in str(found)
+    assert "are the same in both audits" not in str(found)
+    assert set(found.alone.index) == set(people(60).index[::10])
+    assert set(found.alone["audit"]) == {"first"}
+    assert "Only in the first: group = ash: 6 (" in str(found)
+    assert "By name: p000, p010, p020, p030, p040, ..." in str(found)
+    rd = found.noise.set_index("measure").loc["rd"]
+    assert ("nobody's answer changed" in rd["note"]) == (rd["change"] != 0)
+    assert compare_audits(kept, kept).alone.empty
+
+
+def test_labels_of_audits_that_share_nobody_are_not_listed():
+    X = people()
+    assert "By name" not in str(compare_audits(made(X), made(X.set_axis([f"q{k}" for k in range(len(X))]))))

@@ -25,14 +25,19 @@ class MedianEffort(Measure):
     """
 
     name = "median_effort"
-    title = "Ratio of median efforts"
+    title = "Ratio of median efforts, no route being infinite"
     equation = "median(C | refused, group) / median(C | refused, reference)"
     reference = "Hettmansperger and Sheather 1986; Zou and Donner 2008 (MOVER)"
     scale = LOG
     neutral = 1.0
     threshold = "tau"
-    headline_form = "The median effort of refused {worse} is larger than that of refused {other}."
-    words_form = "The median effort of all refused {group} is {value} times that of all refused {against}"
+    headline_form = (
+        "The median effort of all refused {worse}, no route being infinite, is larger than that of refused {other}."
+    )
+    words_form = (
+        "The median effort of all refused {group}, no route being infinite, is {value} times that of all refused "
+        "{against}"
+    )
 
     def estimate(self, pair: Pair) -> float:
         """The ratio; 0 or infinite where half of one group has no recourse, NaN where half of both."""

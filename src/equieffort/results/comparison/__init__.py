@@ -1,7 +1,7 @@
 """What changed between two audits: two models on the same people, or one model at two dates.
 
 People are matched by their label. Whether a change is beyond noise comes from an interval in closed form, in which what
-the two audits share cancels; whether it is for the worse, from draws of its distance from equality.
+the two audits share cancels; whether it is for the worse is asked of its distance from equality.
 """
 
 from equieffort.results.comparison.compare import DRAWS, MEASURES, compare_audits

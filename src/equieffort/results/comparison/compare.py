@@ -18,7 +18,15 @@ from equieffort.results.comparison.comparable import (
 )
 from equieffort.results.comparison.differences import differences, model_differs
 from equieffort.results.comparison.noise import noise
-from equieffort.results.comparison.people import counts, decided_otherwise, labels, match, same_people, what_happened
+from equieffort.results.comparison.people import (
+    counts,
+    decided_otherwise,
+    in_one_only,
+    labels,
+    match,
+    same_people,
+    what_happened,
+)
 from equieffort.results.comparison.result import AuditComparison
 
 MEASURES = ("n", "n_unfavourable", "phi", "rho", "acr", "rd")
@@ -39,7 +47,7 @@ def compare_audits(
         Efforts are only comparable at the same prices. True recomputes b's costs at a's prices (weighted L1 costs); the
         actions stay those that were cheapest at b's own, so the costs are upper limits.
     draws, random_state
-        How many draws are made to ask whether effort moved away from equality, and their seed. Intervals need none.
+        How many draws are made to ask whether ACR moved away from equality, and their seed. Intervals and RD need none.
 
     Returns
     -------
@@ -76,6 +84,7 @@ def compare_audits(
         rescaled,
         comparable,
         told,
+        in_one_only(a.recourse, b.recourse, pairs),
     )
 
 

@@ -27,7 +27,7 @@ class Difference:
     """One thing that is not the same in both audits; None where one of them has no such thing."""
 
     part: str
-    """"schema", "feature", "price", "rule", "edge", "equation", "model", "data", "cost" or "criteria"."""
+    """"schema", "feature", "price", "rule", "edge", "equation", "model", "data", "missing", "cost" or "criteria"."""
     subject: str
     """Which of them: a feature, a rule, an edge, a key."""
     key: str
@@ -76,6 +76,7 @@ def differences(a: Audit, b: Audit) -> tuple[Difference, ...]:
         found.append(Difference("model", "", "file", *told))
     found += _changed("cost", "", *({"kind": one.cost.kind} for one in made))
     found += _changed("data", "", *({"sha256": one.data.sha256} if one.data else {} for one in made))
+    found += _changed("missing", "", *({"missing": one.missing} if one.missing else {} for one in made))
     criteria = [
         {one.name: as_data(getattr(audit.criteria, one.name)) for one in fields(audit.criteria)} for audit in (a, b)
     ]

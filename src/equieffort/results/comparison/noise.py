@@ -1,17 +1,18 @@
 """Is a change beyond noise, and does it lead away from equality?
 
 A change of ACR (as a factor) or of RD (as a difference) is beyond noise when its 95 % interval, in which people in both
-audits are paired, does not hold "no change". Each estimate is, up to terms that vanish, a sum of values psi, one a
-person. Whoever is in both audits adds psi_2 - psi_1 to the change, so that what the audits share cancels; whoever is in
-one of them adds -psi_1 or psi_2. The variance is V = sum psi^2. It is itself uncertain when few people carry it: nu =
-2 V^2 / (sum psi^4 - V^2 / n) degrees of freedom, about the number of people the change rests on. The interval is that
-of Student's t. Model and equations are taken as given: chance is which people were audited.
+audits are paired, does not hold "no change". That of RD counts people twice (`gaps`). The estimate of log ACR is, up to
+terms that vanish, a sum of values psi, one a person. Whoever is in both audits adds psi_2 - psi_1 to the change, so
+that what the audits share cancels; whoever is in one of them adds -psi_1 or psi_2. The variance is V = sum psi^2. It is
+itself uncertain when few people carry it: nu = 2 V^2 / (sum psi^4 - V^2 / n) degrees of freedom, about the number of
+people the change rests on. The interval is that of Student's t. Model and equations are taken as given: chance is which
+people were audited.
 
 Whether it is for the worse is asked of the distance from equality, |log ACR| and |RD|: a ratio that rises from 0.6 to
 0.9 has come closer. A distance is never negative, so that no interval of it can judge: from equality it seems to have
-grown by chance alone. For this question people are drawn again, those in both audits together; the distance counts as
-grown when more than 97.5 % of the draws lie, on the side where the estimate lies now, farther out than the earlier
-audit does on either side.
+grown by chance alone. For ACR people are drawn again, those in both audits together; the distance counts as grown when
+the change is beyond noise and more than 97.5 % of the draws lie, on the side where the estimate lies now, farther out
+than the earlier audit does on either side.
 """
 
 from __future__ import annotations
@@ -22,37 +23,41 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import t as student
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.effort.inference.laws import Law, Student
 from equieffort.effort.metrics import Comparison
 from equieffort.errors import many
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit
+from equieffort.results.comparison.gaps import FEWEST, LEVEL, Gaps
 from equieffort.results.comparison.people import Pairs
 from equieffort.results.comparison.result import undefined_words
 
-LEVEL = 0.95
 DUST = 1e-12
 """Differences of equal sums can leave so much, or this share of them."""
+NO_CHANCE = "the same for everybody, so that chance has no part in it"
+OTHERS = "of those refused in both audits nobody's answer changed: it comes from people refused in one of them only"
+TOO_FEW = "too few people for an interval"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change with its standard error, degrees of freedom and 95 % limits; NaN where there is none."""
+    """A change with what is known of its chance; None where nothing is, and why."""
 
     estimate: float
-    se: float = np.nan
-    df: float = np.nan
+    law: Law | None = None
     note: str = ""
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom, where the interval is Student's."""
+        return self.law.df if isinstance(self.law, Student) else np.nan
 
     @property
     def limits(self) -> tuple[float, float]:
         """The interval; NaN without one, never a width of zero."""
-        if np.isnan(self.se):
-            return np.nan, np.nan
-        reach = float(student.ppf((1 + LEVEL) / 2, self.df)) * self.se
-        return self.estimate - reach, self.estimate + reach
+        return (np.nan, np.nan) if self.law is None else self.law.limits(LEVEL)
 
 
 def log_ratio_values(table: RecourseTable, group: str, against: str) -> Floats | None:
@@ -65,18 +70,6 @@ def log_ratio_values(table: RecourseTable, group: str, against: str) -> Floats |
         if k < 2 or not mean > 0:
             return None
         values[acting] = sign * (costs - mean) / (k * mean) * np.sqrt(k / (k - 1))
-    return values
-
-
-def difference_values(table: RecourseTable, group: str, against: str) -> Floats | None:
-    """psi of RD, a value a person; None with fewer than two refused people."""
-    values = np.zeros(len(table))
-    for members, sign in zip(table.groups.members(group, against), (-1.0, 1.0), strict=True):
-        refused = table.is_unfavourable & members
-        n, acts = int(refused.sum()), table.has_action[refused]
-        if n < 2:
-            return None
-        values[refused] = sign * (acts - acts.mean()) / n * np.sqrt(n / (n - 1))
     return values
 
 
@@ -93,13 +86,26 @@ def change(estimate: float, before: Floats | None, after: Floats | None, pairs: 
     if np.isinf(estimate):
         return Change(estimate, note="one of the groups needs no effort at all, so that there is no interval")
     if before is None or after is None:
-        return Change(estimate, note="too few people for an interval")
+        return Change(estimate, note=TOO_FEW)
     values = joined(before, after, pairs)
     variance, fourth = float((values**2).sum()), float((values**4).sum())
     if variance <= DUST**2 * float((before**2).sum() + (after**2).sum()):
-        return Change(estimate, note="the same for everybody, so that chance has no part in it")
+        return Change(estimate, note=NO_CHANCE)
     rest = fourth - variance**2 / people
-    return Change(estimate, float(np.sqrt(variance)), 2 * variance**2 / rest if rest > 0 else np.inf)
+    df = 2 * variance**2 / rest if rest > 0 else np.inf
+    return Change(estimate, Student(estimate, float(np.sqrt(variance)), df))
+
+
+def gap_change(gaps: Gaps) -> Change:
+    """The change of RD."""
+    if not gaps.fewest:
+        return Change(np.nan)
+    law = gaps.change()
+    if gaps.same_answers:
+        return Change(law.estimate, note=NO_CHANCE)
+    if gaps.fewest < FEWEST:
+        return Change(law.estimate, note=TOO_FEW)
+    return Change(law.estimate, law, OTHERS if gaps.comes_from_others and law.estimate else "")
 
 
 def joined(before: Floats, after: Floats, pairs: Pairs) -> Floats:
@@ -166,44 +172,46 @@ def noise(a: Audit, b: Audit, pairs: Pairs, draws: int, seed: int) -> pd.DataFra
     for old in a.system.comparisons:
         new = after[old.group, old.against]
         who = {"group": old.group, "against": old.against, "role": old.role}
-        changes = _changes(first, second, old, new, pairs)
+        gaps = Gaps.of(first, second, pairs, old.group, old.against)
+        changes = {"acr": _ratio_change(first, second, old, new, pairs), "rd": gap_change(gaps)}
         theirs = [drawn[first.groups.labels[code]] for code in first.groups.others(old.group, old.against)]
-        distances = _distances(old, new, drawn[old.group], np.sum(theirs, axis=0))
+        distances = {
+            "acr": _ratio_distance(old, new, drawn[old.group], np.sum(theirs, axis=0), changes["acr"]),
+            "rd": gaps.distance(),
+        }
         open_ones = sum(int((_in(t, old.group, old.against) & t.is_unsettled).sum()) for t in (first, second))
+        few = {"acr": min(one.n_acting for c in (old, new) for one in (c.mine, c.theirs)), "rd": gaps.fewest}
         for name in ("acr", "rd"):
             why = undefined_words(_why_undefined(old, name), _why_undefined(new, name))
-            told = _told(name, getattr(old, name), getattr(new, name), changes[name], open_ones)
+            told = _told(name, getattr(old, name), getattr(new, name), changes[name], open_ones) | {"fewest": few[name]}
             behind = {"behind_before": _behind(old, name), "behind_after": _behind(new, name)}
             rows.append(who | {"measure": name} | told | distances[name] | behind | {"undefined": why})
     return pd.DataFrame(rows)
 
 
-def _changes(
+def _ratio_change(
     first: RecourseTable, second: RecourseTable, old: Comparison, new: Comparison, pairs: Pairs
-) -> dict[str, Change]:
-    """The change of log ACR and of RD from one audit to the other."""
+) -> Change:
+    """The change of log ACR from one audit to the other."""
     compared = (old.group, old.against)
     here, there = (_in(table, *compared) for table in (first, second))
     people = int(here.sum() + there.sum() - here[pairs[:, 0]].sum())
     with np.errstate(all="ignore"):
-        logs = float(np.log(new.acr) - np.log(old.acr))
-    estimates = {"acr": (logs, log_ratio_values), "rd": (new.rd - old.rd, difference_values)}
-    return {
-        name: change(estimate, values(first, *compared), values(second, *compared), pairs, people)
-        for name, (estimate, values) in estimates.items()
-    }
+        estimate = float(np.log(new.acr) - np.log(old.acr))
+    return change(estimate, log_ratio_values(first, *compared), log_ratio_values(second, *compared), pairs, people)
 
 
-def _distances(old: Comparison, new: Comparison, mine: Floats, theirs: Floats) -> dict[str, dict[str, Any]]:
-    """Of both measures: whether it moved away from equality; the draws are (draw, before or after, sums)."""
+def _ratio_distance(old: Comparison, new: Comparison, mine: Floats, theirs: Floats, found: Change) -> dict[str, Any]:
+    """Whether ACR moved away from equality; the draws are (draw, before or after, sums)."""
     with np.errstate(all="ignore"):
         phi, phi_other = mine[:, :, 2] / mine[:, :, 1], theirs[:, :, 2] / theirs[:, :, 1]
-        rd = theirs[:, :, 1] / theirs[:, :, 0] - mine[:, :, 1] / mine[:, :, 0]
     logs = [float(_log_ratio(c.mine.phi, c.theirs.phi)) for c in (old, new)]
-    return {
-        "acr": _distance(logs[0], logs[1], _log_ratio(phi, phi_other)),
-        "rd": _distance(old.rd, new.rd, rd),
-    }
+    answer = _distance(logs[0], logs[1], _log_ratio(phi, phi_other))
+    low, high = found.limits
+    if answer["distance"] in ("farther", "closer") and low <= 0 <= high:
+        # Few draws more or less on one side must not say more than the interval does.
+        answer["distance"] = "within noise"
+    return answer
 
 
 def _told(name: str, before: float, after: float, found: Change, open_ones: int) -> dict[str, Any]:

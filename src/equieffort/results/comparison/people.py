@@ -64,6 +64,27 @@ def same_people(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> Pairs:
     return pairs[same]
 
 
+def in_one_only(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> pd.DataFrame:
+    """A row a person in one of the audits: which one, their group, status and cost there."""
+    found = []
+    for name, table, rows in (("first", a, pairs[:, 0]), ("second", b, pairs[:, 1])):
+        alone = np.ones(len(table), dtype=bool)
+        alone[rows] = False
+        texts = np.array([status.text for status in Status], dtype=object)
+        found.append(
+            pd.DataFrame(
+                {
+                    "audit": name,
+                    "group": np.array(table.groups.labels, dtype=object)[table.groups.codes[alone]],
+                    "status": texts[table.status[alone]],
+                    "cost": table.effort[alone],
+                },
+                index=table.index[alone],
+            )
+        )
+    return pd.concat(found)
+
+
 def decided_otherwise(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> tuple[int, int]:
     """Of how many people both audits know the same, and about how many of these the second decides otherwise."""
     alike = np.ones(len(pairs), dtype=bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -25,6 +25,8 @@ RESCALED = (
     "Costs of the second audit were recomputed at the first one's prices, for the actions it had chosen: cheaper ones "
     "may exist at these prices. Each verdict is that of the audit at its own prices."
 )
+FIRST = 5
+"""So many people of one audit only are named; `alone` names all."""
 SENTENCES = 4
 """So many rows are told in sentences; more are a table."""
 FEW = 30
@@ -45,9 +47,16 @@ def noise_words(row: dict[str, Any], columns: Sequence[str] = ()) -> str:
     if np.isnan(row["low"]):
         return f"{facts}; {row['note'] or 'no interval'}{f', {moved}' if moved else ''}.{_turned_words(row)}"
     judged = "beyond noise" if row["beyond_noise"] else "within noise"
-    few = f"; it rests on about {max(row['df'], 1):.0f} people" if row["df"] < FEW else ""
     note = f"; {row['note']}" if row["note"] else ""
-    return f"{facts}, {judged}{f', {moved}' if moved else ''}{few}{note}.{_turned_words(row)}"
+    return f"{facts}, {judged}{f', {moved}' if moved else ''}{_few_words(row)}{note}.{_turned_words(row)}"
+
+
+def _few_words(row: dict[str, Any]) -> str:
+    if row["measure"] == "rd":
+        return f"; the smallest side has {many(row['fewest'], 'refused person', 'refused people')}" * (
+            row["fewest"] < FEW
+        )
+    return f"; it rests on about {max(row['df'], 1):.0f} people" if row["df"] < FEW else ""
 
 
 def _value(row: dict[str, Any], when: str) -> str:
@@ -61,10 +70,23 @@ def _change_words(row: dict[str, Any]) -> str:
     if row["measure"] == "acr":
         if known and _reach(row) < NEAR:
             return f"the same within {_within(row)} (95 % interval)"
-        limits = f" (95 % interval {row['low']:.3g} to {row['high']:.3g})" if known else ""
-        return f"{row['change']:.3g} times as large{limits}"
-    limits = f" (95 % interval {100 * row['low']:+.1f} to {100 * row['high']:+.1f})" if known else ""
-    return f"changed by {100 * row['change']:+.1f} points{limits}"
+        return f"{row['change']:.3g} times as large{f' (95 % interval {_limits(row)})' if known else ''}"
+    return f"changed by {100 * row['change']:+.1f} points{f' (95 % interval {_limits(row)})' if known else ''}"
+
+
+def _limits(row: dict[str, Any]) -> str:
+    """Both ends, with so many digits that none looks like "no change" and is not."""
+    return " to ".join(_end(row[key], is_ratio=row["measure"] == "acr") for key in ("low", "high"))
+
+
+def _end(value: float, *, is_ratio: bool) -> str:
+    none = 1.0 if is_ratio else 0.0
+    for digits in range(7):
+        text = f"{value:.{3 + digits}g}" if is_ratio else f"{100 * value:+.{1 + digits}f}"
+        if float(text) != none:
+            return text
+    # So near that nobody could tell them apart.
+    return f"{none:g}"
 
 
 def _reach(row: dict[str, Any]) -> float:
@@ -81,9 +103,9 @@ def noise_cells(row: dict[str, Any], columns: Sequence[str] = ()) -> dict[str, s
     """A row of `AuditComparison.noise` as cells of a table."""
     named = row | {key: group_name(str(row[key]), columns) for key in NAMED}
     is_ratio, known = row["measure"] == "acr", not np.isnan(row["low"])
-    shown = [f"{row[key]:.3g}" if is_ratio else f"{100 * row[key]:+.1f}" for key in ("change", "low", "high")]
-    change = "-" if row["undefined"] else f"{shown[0]}{' times' if is_ratio else ' points'}"
-    interval = f"{shown[1]} to {shown[2]}" if known else "-"
+    shown = f"{row['change']:.3g} times" if is_ratio else f"{100 * row['change']:+.1f} points"
+    change = "-" if row["undefined"] else shown
+    interval = _limits(row) if known else "-"
     if is_ratio and known and _reach(row) < NEAR:
         change, interval = "the same", f"within {_within(row)}"
     return {
@@ -99,9 +121,10 @@ def noise_cells(row: dict[str, Any], columns: Sequence[str] = ()) -> dict[str, s
 
 
 def _shown(row: dict[str, Any]) -> str:
+    judged = "beyond noise, " if row["beyond_noise"] else ""
     if row["distance"] in ("farther", "closer"):
-        return f"{row['distance']} {'from' if row['distance'] == 'farther' else 'to'} equality"
-    return "a change" if row["beyond_noise"] else "nothing beyond noise"
+        return f"{judged}{row['distance']} {'from' if row['distance'] == 'farther' else 'to'} equality"
+    return f"{judged}neither closer nor farther for sure" if row["beyond_noise"] else "within noise"
 
 
 def undefined_words(before: str, after: str) -> str:
@@ -155,8 +178,9 @@ class AuditComparison(Shown):
     """A row a comparison and measure.
 
     `before`, `after`; `change`, the factor by which ACR or the difference by which RD changed, its 95 % confidence
-    interval (`low`, `high`) with its degrees of freedom `df`, about the number of people it rests on, whether it lies
-    `beyond_noise`, and a `note`; `distance` from equality ("farther", "closer", "within noise", "undefined"), of how
+    interval (`low`, `high`), that of ACR with its degrees of freedom `df`, about the number of people it rests on;
+    whether it lies `beyond_noise`, and a `note`; how many people with a route (ACR) or refused people (RD) the smallest
+    side has (`fewest`); `distance` from equality ("farther", "closer", "within noise", "undefined"), of how
     many draws nothing could be said of it; whether the disadvantage `turned` from one group to the other, and whether
     it did so beyond noise; with whom it lay and lies (`behind_before`, `behind_after`); why a measure is `undefined`
     (empty if it is not).
@@ -169,6 +193,8 @@ class AuditComparison(Shown):
     """Whether efforts are in the same units, or were recomputed to be; ratios and shares are compared anyway."""
     differences: tuple[Difference, ...] = ()
     """What was asked otherwise in the second audit."""
+    alone: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """A row a person in one audit only: `audit` ("first", "second"), group, status and cost there."""
 
     @property
     def is_worse(self) -> bool:
@@ -193,6 +219,7 @@ class AuditComparison(Shown):
             "rescaled": self.rescaled,
             "same_units": self.same_units,
             "differences": [asdict(one) for one in self.differences],
+            "alone": self.alone.reset_index(names="label").to_dict("records"),
         }
 
     def _told(self) -> Told:
@@ -201,7 +228,9 @@ class AuditComparison(Shown):
         if self.only_before or self.only_after:
             care.append("Not everybody is in both audits: what differs may come from other people.")
         care.append("Two verdicts differ more easily than efforts do: look at the change and its interval.")
-        return Told(first, lines, {"Groups": self.groups}, care, "print(...), .noise, .by_group, .people, .counts")
+        return Told(
+            first, lines, {"Groups": self.groups}, care, "print(...), .noise, .by_group, .people, .counts, .alone"
+        )
 
     def _changes(self, columns: Sequence[str]) -> list[str]:
         """A sentence a comparison and measure; many of them as a table, with remarks below that rows refer to."""
@@ -214,6 +243,19 @@ class AuditComparison(Shown):
         if numbers:
             cells["remark"] = [numbers.get(remark, "") for remark in remarks]
         return [*cells.to_string(index=False).splitlines(), *(f"{at} {remark}" for remark, at in numbers.items())]
+
+    def _alone_words(self, columns: Sequence[str]) -> list[str]:
+        """Of each audit who is in it alone, by group, with the first of them; nothing where all are others."""
+        lines = []
+        for audit, part in self.alone.groupby("audit") if self.matched else ():
+            groups = []
+            for group, people in part.groupby("group", sort=False):
+                refused = int((people["status"] != "not_needed").sum())
+                groups.append(f"{group_name(str(group), columns)}: {len(people):,} ({refused:,} refused)")
+            names = [str(label) for label in part.index[:FIRST]]
+            names += ["..."] if len(part) > FIRST else []
+            lines.append(f"Only in the {audit}: {'; '.join(groups)}. By name: {', '.join(names)}.")
+        return lines
 
     @overload
     def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
@@ -247,6 +289,7 @@ class AuditComparison(Shown):
             f"{many(self.matched, 'person is', 'people are')} in both audits, {self.only_before:,} only in the first "
             f"and {self.only_after:,} only in the second."
         )
+        lines += self._alone_words(columns)
         for row in self.counts.to_dict("records"):
             happened = [f"{row[one]:,} {SAID.get(one, one)}" for one in CHANGES if row[one] and one != "unchanged"]
             lines.append(f"  {group_name(row['group'], columns)}: {', '.join(happened) or 'no change shown'}")
