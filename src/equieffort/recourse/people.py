@@ -33,8 +33,8 @@ class People:
         missing: Missing = "error",
         alone: bool = False,
     ) -> People:
-        """The people of a table; whoever was read before is not read again. With `alone` one group, or one person,
-        will do."""
+        """The people of a table; whoever was read before is not read again. With `alone` one person will do, and
+        groups that the schema names may have nobody here."""
         if isinstance(X, People):
             if X.problem is not problem:
                 raise ParameterError(
@@ -69,7 +69,7 @@ class People:
                 ),
                 fix=("Give each person a label of their own", Setting("other names of people"), "."),
             )
-        groups = Groups.of(frame, problem.schema, alone=alone)
+        groups = Groups.of(frame, problem.schema, alone=problem.encoding if alone else None)
         if groups.known or not alone:
             _warn_unknown(groups)
         return cls(problem.typed(frame), frame, groups)
