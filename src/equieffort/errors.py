@@ -113,6 +113,7 @@ CODES: dict[str, str] = {
     # neighbourhoods, metrics, verdict
     "NEIGHBOURS_QUANTILE": "The quantile is the share of all people who count as neighbours.",
     "NEIGHBOURS_K": "A neighbourhood needs at least one person and at most everybody.",
+    "DISTANCE_MISSING": "How far two people are apart is known only in what both of them have.",
     "DISTANCE_INVALID": "Similarity needs a distance that is never negative, missing or infinite.",
     "RULE_SYNTAX": "A subgroup is described by a small grammar that is parsed, never executed.",
     "RULE_NAME": "A rule can only speak of columns of the data.",

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import pandas as pd
 
 from equieffort.data.output import Other, Output, Pandas, as_output
-from equieffort.errors import ParameterError, listed
+from equieffort.errors import EquieffortError, ParameterError, listed
 from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, few_noted, over_views
 
@@ -122,12 +122,20 @@ def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] |
             if not found:
                 found += [NotApplicable(notion.name, NEEDS_MODEL) for notion in family.notions]
         else:
-            found = [other for one in over_views(audited, family.readings) for other in _or_kept(one, kept)]
+            found = [other for one in _read(audited, family) for other in _or_kept(one, kept)]
         readings += [one for one in found if isinstance(one, NotionReading)]
         missing += [one for one in found if isinstance(one, NotApplicable)]
     groups = audited.table.groups
     unplaced = sum(int((groups.codes == code).sum()) for code in groups.unknown)
     return Notions(tuple(readings), tuple(dict.fromkeys(missing)), groups.columns, unplaced)
+
+
+def _read(audited: Audited, family: Family) -> Sequence[NotionReading | NotApplicable]:
+    """What a family says; one that is refused takes no other with it."""
+    try:
+        return over_views(audited, family.readings)
+    except EquieffortError as error:
+        return [NotApplicable(notion.name, error.what) for notion in family.notions]
 
 
 def _or_kept(one: NotionReading | NotApplicable, kept: Notions | None) -> list[NotionReading | NotApplicable]:

@@ -157,7 +157,7 @@ SETTINGS: dict[str, Written] = {
     "robust scales": Written(
         "Use Range(quantiles=(0.01, 0.99)) or Std()", "Write cost: {quantiles: [0.01, 0.99]} or cost: {scale: std}"
     ),
-    "distance": Written("Manhattan(features=[...])", "neighbourhood: {features: [...]}"),
+    "distance": Written("features=[...]", "features: [...]"),
     "protected in distance": Written(
         "Leave it out of features=, or compare people by it too: include_protected=True.",
         "Leave it out of neighbourhood: {features: [...]}.",
