@@ -11,6 +11,7 @@ import skops.io
 from sklearn.linear_model import LogisticRegression
 from tests.cli.conftest import SPEC, loans
 
+import equieffort as ee
 from equieffort.models.classifiers.naming import model_name
 from equieffort.recourse import solving
 
@@ -120,6 +121,23 @@ def test_where_too_few_are_refused_for_any_verdict_it_says_so(folder, call):
     assert call("audit", "loans.yaml", "-o", "out").exit_code == 4
     enough = asked(folder, call)
     assert "Too few" not in enough.stdout
+
+
+def test_people_beyond_the_limits_and_small_groups_are_told_before_anybody_is_solved(folder, call):
+    """As the audit says it after solving: the same counts, and the same advice on few people."""
+    changes = [("upper: 90", "upper: 60")]
+    done = asked(folder, call, changes=changes, table=loans(gap=12.0))
+    made = call("audit", "loans.yaml", "-o", "out")
+    told = f"{(loans(gap=12.0)['income'] > 60).sum()} beyond the upper limit 60"
+    assert told in done.stderr
+    assert told in made.stderr
+    few = "With fewer than about 52 in a group even equal efforts are hardly ever called equal."
+    assert few in done.stdout
+    assert few in made.stdout
+    refused = ee.load(folder / "out.audit").by_group["n_unfavourable"]
+    n = refused[refused < 52].to_dict()
+    assert n
+    assert json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)["small"] == n
 
 
 def test_where_everybody_is_refused_it_says_so(folder, call):

@@ -15,7 +15,7 @@ from equieffort.effort.neighbours import Nearest, NearestK
 from equieffort.errors import many
 from equieffort.models import fidelity
 from equieffort.recourse.solvers import Solver
-from equieffort.recourse.solving import solve_rows
+from equieffort.recourse.solving import solve_rows, warn_of_limits
 from equieffort.results.explanation import assumed_text
 from equieffort.results.inputs import AuditInputs
 from equieffort.results.provenance import SolverUsed
@@ -29,6 +29,7 @@ from equieffort.words.choices import choice_text
 from equieffort.words.durations import roughly
 from equieffort.words.equations import one_line
 from equieffort.words.problems import spec_words
+from equieffort.words.shown import SMALL, SMALL_TEXT
 from equieffort.world.groups import Groups, group_name
 from equieffort.world.labels import labels_of
 from equieffort.world.schema import AssumedLimit
@@ -81,6 +82,8 @@ class Estimate:
     """Comparisons that too few refused people leave open, whatever is found: a group and whom it is compared with."""
     min_people: int = 0
     """How many refused people each group needs."""
+    small: dict[str, int] = field(default_factory=dict)
+    """Groups of the judged comparisons with so few refused people that little is ever decided: how many they are."""
 
     def __str__(self) -> str:
         people = sum(self.unfavourable.values())
@@ -90,6 +93,9 @@ class Estimate:
             lines.append(f"Refused are counted among {self.looked_at:,} people, evenly spaced, and taken for all.")
         lines += [alike] if (alike := self._all_alike(people)) else []
         lines += [self._few()] if self.too_few and people else []
+        if self.small and people:
+            named = ", ".join(f"{group_name(label, self.columns)}: {n:,}" for label, n in self.small.items())
+            lines.append(f"Few are refused ({named}). {SMALL_TEXT}")
         lines += [self._missing()] if self.missing else []
         if self.intervention_sets:
             lines.append(
@@ -152,6 +158,7 @@ def estimate(prepared: Prepared, *, again: Resampling | None = None, notions: bo
             prepared.classifier, prepared.people, solver=spec.solver, subgroups=spec.subgroups, **prepared.arguments
         )
         people, problem = inputs.people, inputs.problem
+        warn_of_limits(people, inputs.choice)
         refused = ~problem.decision.is_favourable(people.frame)
         near = spec.neighbourhood
         if isinstance(near, Nearest | NearestK):
@@ -189,6 +196,7 @@ def estimate(prepared: Prepared, *, again: Resampling | None = None, notions: bo
         tried,
         None if seconds is None else checked + seconds * times,
         too_few=_too_few(groups, counts, spec.criteria),
+        small=_small(groups, counts, spec.criteria),
         min_people=spec.criteria.min_people,
     )
 
@@ -200,6 +208,16 @@ def _too_few(groups: Groups, refused: list[int], criteria: Criteria) -> tuple[tu
     judged = (one for one in groups.pairs if one.group in groups.protected)
     sides = ((one, refused[one.group], sum(refused[k] for k in one.others)) for one in judged)
     return tuple((groups.labels[one.group], one.against) for one, *both in sides if min(both) < criteria.min_people)
+
+
+def _small(groups: Groups, refused: list[int], criteria: Criteria) -> dict[str, int]:
+    """Sides of judged comparisons with fewer refused people than a verdict takes in practice, and how many they are."""
+    if criteria.level is None:
+        return {}
+    judged = [one for one in groups.pairs if one.group in groups.protected]
+    sides = {groups.labels[one.group]: refused[one.group] for one in judged}
+    sides |= {one.against: sum(refused[k] for k in one.others) for one in judged}
+    return {label: n for label, n in sides.items() if n < SMALL}
 
 
 def estimate_of(looked: Looked, checked: float, workers: int) -> Estimate:
