@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -14,6 +15,7 @@ from tests.cli.conftest import SPEC, loans
 import equieffort as ee
 from equieffort.models.classifiers.naming import model_name
 from equieffort.recourse import solving
+from equieffort.spec import estimates
 
 
 def asked(folder, call, *options, changes=(), table=None):
@@ -163,3 +165,18 @@ class Odd:
 def test_only_classes_of_ours_are_called_otherwise():
     assert model_name(Odd()) == "Odd"
     assert model_name(pd.DataFrame()) == "DataFrame"
+
+
+def test_the_guess_counts_further_ways_and_other_notions(folder, call, monkeypatch):
+    """By a clock that goes on by a second whenever it is looked at, so that no machine decides."""
+    clock = itertools.count()
+    monkeypatch.setattr(estimates, "perf_counter", lambda: float(next(clock)))
+
+    def guess(*options):
+        return json.loads(asked(folder, call, "--json", *options).stdout)["seconds"]
+
+    plain, ways, notions = guess(), guess("--alternatives", "3"), guess("--notions")
+    both = guess("--alternatives", "3", "--notions")
+    assert min(ways, notions) > plain
+    # A second a look: what is asked besides is looked at apart, and adds up.
+    assert both - notions == pytest.approx(ways - plain)

@@ -34,7 +34,7 @@ from equieffort.results.provenance import Provenance
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
-FORMAT, VERSION = "equieffort-audit", 13
+FORMAT, VERSION = "equieffort-audit", 14
 OWN_MEASURE: dict[str, type] = (
     dict.fromkeys(("level", "about", "group", "against", "measure", "chance", "note"), str)
     | dict.fromkeys(("estimate", "low", "high", "least", "most", "assigned_least", "assigned_most"), float)
