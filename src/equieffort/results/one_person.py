@@ -50,7 +50,7 @@ def find_recourse(
         The fitted causal model; or what causes what, as pairs or a graph, to learn linear equations from `reference`.
     reference
         The data that scales, levels and undeclared limits come from; by default what the causal model was fitted on.
-        They never come from the one person.
+        They never come from the one person. Whoever lacks a number leaves them, which is said with a count.
     alternatives
         How many ways: the cheapest, then the cheapest that leaves at least one of its features unchanged, then the
         cheapest that leaves at least one feature of each of these unchanged, and so on. Each is certified as such, or
