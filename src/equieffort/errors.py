@@ -49,6 +49,7 @@ CODES: dict[str, str] = {
     "SURROGATE_LOADED": "What holds for a model trained on decisions need not hold for the system that made them.",
     "SURROGATE_AGREEMENT": "A surrogate says something of decisions only as far as it was compared with them.",
     "SURROGATE_PERFECT": "Decisions are seldom that simple: often a feature was written down after the decision.",
+    "DATA_LEFT_OUT": "Nothing was computed of people who left the audit.",
     "DATA_UNKNOWN_ROW": "Only a person who was audited can be looked up.",
     "DATA_LENGTH": "Each person needs exactly one value.",
     "DATA_INDEX": "Values joined by position where labels disagree would be given to the wrong people.",
@@ -113,6 +114,7 @@ CODES: dict[str, str] = {
     # neighbourhoods, metrics, verdict
     "NEIGHBOURS_QUANTILE": "The quantile is the share of all people who count as neighbours.",
     "NEIGHBOURS_K": "A neighbourhood needs at least one person and at most everybody.",
+    "DISTANCE_MISSING": "How far two people are apart is known only in what both of them have.",
     "DISTANCE_INVALID": "Similarity needs a distance that is never negative, missing or infinite.",
     "RULE_SYNTAX": "A subgroup is described by a small grammar that is parsed, never executed.",
     "RULE_NAME": "A rule can only speak of columns of the data.",

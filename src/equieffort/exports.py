@@ -117,13 +117,15 @@ def _shared(fact: Reason) -> list[dict[str, Any]]:
 
 
 def _provenance(audit: Audit) -> dict[str, Any]:
-    """How the audit was made; of recorded decisions counts alone: single people are in the table of recourse.
+    """How the audit was made; of recorded decisions and of those who left counts alone: single people are in the table
+    of recourse.
 
     Details of notions are in the audit's file: `equieffort notions` prints them."""
     decided = audit.recorded
     counts = None if decided is None else {"by_group": decided.by_group(audit.recourse)}
     told = replace(audit.provenance, details=None).to_dict()
-    return {name: part for name, part in told.items() if name != "details"} | {"recorded": counts}
+    beside = {"recorded": counts, "left": audit.provenance.left.count}
+    return {name: part for name, part in told.items() if name != "details"} | beside
 
 
 def recourse_csv(audit: Audit) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from tests.cli.conftest import SPEC, loans
 
 import equieffort as ee
 
@@ -72,3 +74,18 @@ def test_the_papers_command_refuses_an_unknown_preset(call, tmp_path):
     done = call("paper", "--out", tmp_path / "p", "--preset", "publishd")
     assert done.exit_code == 2
     assert "publishd" in done.stderr
+
+
+def test_explain_says_of_people_who_left_that_they_did_and_why(folder, call):
+    people = loans().astype({"income": "float"})
+    people.loc[3, "income"], people.loc[5, "decision"] = np.nan, None
+    people.to_csv(folder / "loans.csv", index=False)
+    (folder / "loans.yaml").write_text(SPEC.replace("id: applicant", "id: applicant, missing: drop"), encoding="utf-8")
+    assert call("audit", "loans.yaml", "-o", "out", "--quiet").exit_code in (0, 1, 4)
+    for who, why in (("00003", "no value of 'income' is known"), ("00005", "no decision is recorded")):
+        done = call("explain", "out.audit", "--row", who)
+        assert done.exit_code == 2
+        assert f"'{who}' left the audit: {why}" in done.stderr
+        assert "Did you mean" not in done.stderr
+    assert "00004" in call("explain", "out.audit", "--row", "00004").stdout
+    assert "Nobody in" in call("explain", "out.audit", "--row", "nobody").stderr

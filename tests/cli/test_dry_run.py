@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -11,8 +12,10 @@ import skops.io
 from sklearn.linear_model import LogisticRegression
 from tests.cli.conftest import SPEC, loans
 
+import equieffort as ee
 from equieffort.models.classifiers.naming import model_name
 from equieffort.recourse import solving
+from equieffort.spec import estimates
 
 
 def asked(folder, call, *options, changes=(), table=None):
@@ -122,6 +125,23 @@ def test_where_too_few_are_refused_for_any_verdict_it_says_so(folder, call):
     assert "Too few" not in enough.stdout
 
 
+def test_people_beyond_the_limits_and_small_groups_are_told_before_anybody_is_solved(folder, call):
+    """As the audit says it after solving: the same counts, and the same advice on few people."""
+    changes = [("upper: 90", "upper: 60")]
+    done = asked(folder, call, changes=changes, table=loans(gap=12.0))
+    made = call("audit", "loans.yaml", "-o", "out")
+    told = f"{(loans(gap=12.0)['income'] > 60).sum()} beyond the upper limit 60"
+    assert told in done.stderr
+    assert told in made.stderr
+    few = "With fewer than about 52 in a group even equal efforts are hardly ever called equal."
+    assert few in done.stdout
+    assert few in made.stdout
+    refused = ee.load(folder / "out.audit").by_group["n_unfavourable"]
+    n = refused[refused < 52].to_dict()
+    assert n
+    assert json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)["small"] == n
+
+
 def test_where_everybody_is_refused_it_says_so(folder, call):
     table = loans()
     table["decision"] = np.where(table.index % 40 == 7, "approved", "refused")
@@ -145,3 +165,18 @@ class Odd:
 def test_only_classes_of_ours_are_called_otherwise():
     assert model_name(Odd()) == "Odd"
     assert model_name(pd.DataFrame()) == "DataFrame"
+
+
+def test_the_guess_counts_further_ways_and_other_notions(folder, call, monkeypatch):
+    """By a clock that goes on by a second whenever it is looked at, so that no machine decides."""
+    clock = itertools.count()
+    monkeypatch.setattr(estimates, "perf_counter", lambda: float(next(clock)))
+
+    def guess(*options):
+        return json.loads(asked(folder, call, "--json", *options).stdout)["seconds"]
+
+    plain, ways, notions = guess(), guess("--alternatives", "3"), guess("--notions")
+    both = guess("--alternatives", "3", "--notions")
+    assert min(ways, notions) > plain
+    # A second a look: what is asked besides is looked at apart, and adds up.
+    assert both - notions == pytest.approx(ways - plain)

@@ -6,11 +6,16 @@ import json
 
 import numpy as np
 import pytest
+import skops.io
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from tests.cli.conftest import SPEC, loans
 from typer.testing import CliRunner
 
 import equieffort as ee
 from equieffort.cli import app
+from equieffort.errors import ParameterError
 
 
 @pytest.fixture
@@ -243,3 +248,48 @@ def test_the_picture_is_written(made_file, call, tmp_path):
     assert call("notions", made_file, "--plot", str(tmp_path / "notions.png")).exit_code == 0
     assert (tmp_path / "notions.png").stat().st_size > 5000
     assert call("notions", made_file, "--plot", str(tmp_path / "no" / "notions.png")).exit_code == 2
+
+
+IMPUTED = (
+    ("{train: logistic}", "{path: m.skops, trusted: [numpy.dtype]}"),
+    ("loans.csv, id: applicant", "loans.csv, id: applicant, missing: model"),
+)
+
+
+@pytest.fixture
+def imputed(folder):
+    """People who lack a value behind a pipeline that fills it in."""
+    people = loans()
+    model = make_pipeline(SimpleImputer(), LogisticRegression()).fit(people[["income", "savings"]], people["decision"])
+    people.loc[[3, 8], "job"], people.loc[5, "savings"] = None, np.nan
+    people.to_csv(folder / "loans.csv", index=False)
+    skops.io.dump(model, folder / "m.skops")
+    spec = SPEC
+    for old, new in IMPUTED:
+        assert old in spec
+        spec = spec.replace(old, new)
+    (folder / "loans.yaml").write_text(spec, encoding="utf-8")
+    return folder
+
+
+def test_missing_values_keep_nobody_from_the_other_notions(imputed, call):
+    """What the dry run lets pass is audited to the end, and says what the distance leaves out."""
+    dry = call("audit", "loans.yaml", "-o", "out", "--notions", "--dry-run")
+    assert dry.exit_code == 0, dry.output
+    done = call("audit", "loans.yaml", "-o", "out", "--notions")
+    assert done.exit_code in (0, 1, 4), done.output
+    told = json.loads(call("notions", "out.audit", "--json").stdout)
+    share = [row["variant"] for row in told["notions"] if row["notion"] == "awareness_share"]
+    assert share
+    assert all("without 'savings', 'job'" in one for one in share)
+
+
+def test_what_is_refused_after_solving_leaves_the_audit(folder, call, monkeypatch):
+    def refuse(*_, **__):
+        raise ParameterError("PARAMETER", "Nothing can be read.", fix="Nothing.")
+
+    monkeypatch.setattr(ee.Audit, "with_notions", refuse)
+    done = call("audit", "loans.yaml", "-o", "out", "--notions")
+    assert done.exit_code == 2
+    assert "out.audit is complete" in done.stderr
+    assert len(ee.load(folder / "out.audit").recourse) == len(loans())

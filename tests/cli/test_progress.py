@@ -68,5 +68,5 @@ def test_an_audit_tells_each_stage_as_it_begins(folder, call):
     """Saving, the report and writing take longest where there are many people: none of them works in silence."""
     done = call("audit", "loans.yaml", "-o", "out", "--alternatives", "2", "--notions")
     told = [line.removesuffix(" ...") for line in done.stderr.splitlines() if line.endswith(" ...")]
-    stages = ["finding alternatives", "reading notions", "saving the audit", "making the report", "writing"]
+    stages = ["finding alternatives", "saving the audit", "reading notions", "making the report", "writing"]
     assert told == ["reading the data", "training the surrogate", "solving", *stages]

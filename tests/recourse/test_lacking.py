@@ -3,6 +3,8 @@ elsewhere."""
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import equieffort as ee
+from equieffort.data.frames import Encoding
+from equieffort.errors import EquieffortWarning, ParameterError
+from equieffort.notions.awareness import Awareness
 
 RNG = np.random.default_rng(3)
 N = 60
@@ -134,3 +139,70 @@ def test_whole_numbers_that_are_floats_beside_missing_values_are_told(kind, hole
     if told:
         assert words[0].what.startswith("'a' holds nothing but whole numbers")
         assert "Feature(..., kind='integer')" in words[0].fix
+
+
+# -- who is alike, where values are missing ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def behind_an_imputer() -> ee.Audit:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        return audit(MODELS["linear"].fit(TABLE[NAMES], Y))
+
+
+def test_people_are_compared_by_what_everybody_has(behind_an_imputer) -> None:
+    """Of a, b and c some lack b: who is nearest is counted by hand from the other two."""
+    with pytest.warns(EquieffortWarning, match="'b' has missing values and is left out of the distance.*'a', 'c'"):
+        near = behind_an_imputer.neighbours(5, ee.Nearest(0.2))
+    apart = np.abs(TABLE[["a", "c"]] - TABLE.loc[5, ["a", "c"]].astype(float)) / np.ptp(TABLE[["a", "c"]], axis=0)
+    far = apart.sum(axis=1).to_numpy()
+    assert 0.1 * N < near.sum() < 0.3 * N
+    assert far[near].max() < far[~near].min()
+    assert not behind_an_imputer.curve(bands=None).empty
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_whatever_compares_people_says_what_it_left_out(behind_an_imputer, tmp_path) -> None:
+    assert not behind_an_imputer.matched().measures.empty
+    found = behind_an_imputer.fairness_through_awareness()
+    assert set(found.frame()["variant"]) == {"probability, L = 1 without 'b'"}
+    figures = behind_an_imputer.plot
+    for figure in (figures.acr(), figures.fairness_through_awareness(found), figures.notions()):
+        assert figure.svg
+    readings = behind_an_imputer.notions()
+    why = {one.notion: one.why for one in readings.missing}
+    assert why["situation_discriminated"] == "The distance uses 'b', which has missing values."
+    assert {"awareness_share", "responsiveness"} <= set(readings.frame()["notion"])
+    behind_an_imputer.save(tmp_path / "one.audit")
+    assert not ee.load(tmp_path / "one.audit").curve(bands=None).empty
+
+
+def test_a_feature_that_was_named_is_refused_with_a_fix_that_works_there(behind_an_imputer) -> None:
+    named = ee.Manhattan(features=["b", "c"])
+    for call in (
+        lambda: behind_an_imputer.individual(position=5, neighbourhood=ee.Nearest(0.2, named)),
+        lambda: behind_an_imputer.curve(distance=named),
+        lambda: behind_an_imputer.matched(ee.Matching(features=["b", "c"])),
+        lambda: behind_an_imputer.fairness_through_awareness(distance=named),
+    ):
+        with pytest.raises(ParameterError, match="'b', which has missing values") as caught:
+            call()
+        assert "features=[...]" in caught.value.fix
+
+
+def test_where_nothing_is_known_of_everybody_nobody_is_alike() -> None:
+    table = pd.DataFrame({"g": ["f", "m", "m"], "a": [1.0, np.nan, 2.0]})
+    schema = ee.Schema(sensitive="g", protected="f", favourable=1)
+    with pytest.raises(ParameterError, match="'a' has missing values, and nothing else tells people apart"):
+        ee.Manhattan().bind(table, Encoding.of(table, ["a"]), schema)
+
+
+def test_a_notion_that_is_refused_takes_no_other_with_it(behind_an_imputer, monkeypatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ParameterError("PARAMETER", "It cannot be read here.", fix="Nothing.")
+
+    monkeypatch.setattr(Awareness, "readings", refuse)
+    found = behind_an_imputer.notions(only=["awareness", "responsiveness"])
+    assert {one.notion: one.why for one in found.missing}["awareness_share"] == "It cannot be read here."
+    assert "responsiveness" in set(found.frame()["notion"])

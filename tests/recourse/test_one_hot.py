@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from tests import oracles_one_hot
 
 import equieffort as ee
-from equieffort.errors import DataError, EquieffortWarning, SchemaError
+from equieffort.errors import DataError, EquieffortWarning, GraphError, SchemaError
 
 N = 40
 RNG = np.random.default_rng(1)
@@ -158,3 +158,18 @@ def test_one_person_may_have_the_columns_or_the_level() -> None:
     assert {one.status for one in answers} == {"optimal"}
     assert [one.cost for one in answers] == pytest.approx([0.25] * len(answers))
     assert {one.changed for one in answers} == {("home",)}
+
+
+def test_one_person_is_answered_from_a_causal_model_that_was_fitted_on_the_callers_own_table() -> None:
+    """The audit takes that very model, and answers of one person alone are those it gives."""
+    scm = ee.StructuralCausalModel([], nodes=["income"]).fit(RAW)
+    whole = ee.audit(MODEL, RAW, schema=schema(), scm=scm).recourse.frame()
+    row = whole.index[whole["status"] == "optimal"][0]
+    found = ee.find_recourse(MODEL, RAW.loc[row].to_dict(), schema=schema(), scm=scm)
+    assert (found.status, found.cost) == ("optimal", pytest.approx(whole.loc[row, "cost"]))
+
+
+def test_a_node_that_is_spread_over_columns_is_said_to_be() -> None:
+    with pytest.raises(GraphError, match=r"'home_own', 'home_rent'[\s\S]*schema.join\(X\)") as caught:
+        ee.StructuralCausalModel([("home", "income")]).fit(RAW)
+    assert "Did you mean" not in str(caught.value)

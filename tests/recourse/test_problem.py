@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.limits import unlimited
 
+import equieffort as ee
 from equieffort import (
     MAD,
     Feature,
@@ -34,7 +35,7 @@ from equieffort import (
     WeightedL1,
     solve,
 )
-from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, SchemaError
+from equieffort.errors import CausalModelError, DataError, EquieffortWarning, ParameterError, SchemaError
 from equieffort.models.classifiers import BlackBox, LinearView
 
 
@@ -376,3 +377,46 @@ def test_percentile_when_only_categories_are_actionable():
     one = problem(frame, clf=rule, scm=scm, features={"owner": "actionable", "age": "immutable"}, cost=Percentile())
     found = solve(one, frame)
     assert set(found.cost[found.has_action]) == {1.0}
+
+
+# -- a reference in which values are missing ---------------------------------------------------------------------------
+
+
+def lacking_reference():
+    X = pd.DataFrame(
+        {"g": ["a", "b"] * 20, "income": [float(k) for k in range(40)], "debt": [k / 2 + k % 3 for k in range(40)]}
+    )
+    schema = ee.Schema(
+        sensitive="g", protected="a", favourable=True, features={"income": "actionable", "debt": "mutable"}
+    )
+    rule = ee.LinearScore({"income": 1.0}, threshold=30.0)
+    # Without the two who lack it, incomes span 10 to 110.
+    reference = X.assign(income=np.linspace(10, 110, 40))
+    reference = pd.concat([reference, reference.iloc[:2].assign(income=np.nan)], ignore_index=True)
+    return X, schema, rule, reference
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_people_who_lack_a_value_leave_the_reference_and_are_counted():
+    X, schema, rule, reference = lacking_reference()
+    scm = ee.StructuralCausalModel([], nodes=["debt", "income"])
+    with pytest.warns(EquieffortWarning, match="2 of 42 people leave the reference data.*'income'"):
+        audit = ee.audit(rule, X, schema=schema, scm=scm, reference=reference, missing="drop")
+    # Income 14 lacks 16 of a range of 100.
+    assert audit.recourse.cost[14] == pytest.approx(0.16)
+    with pytest.warns(EquieffortWarning, match="2 of 42 people leave the reference data"):
+        one = ee.find_recourse(rule, X.iloc[14], schema=schema, scm=[], reference=reference)
+    assert one.cost == pytest.approx(0.16)
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_where_they_do_not_leave_the_message_says_that_it_is_the_reference():
+    X, schema, rule, reference = lacking_reference()
+    scm = ee.StructuralCausalModel([], nodes=["debt", "income"])
+    with pytest.raises(DataError, match=r"'income' of the reference data has 2 missing values[\s\S]*missing=.drop"):
+        ee.audit(rule, X, schema=schema, scm=scm, reference=reference)
+    fitted = ee.StructuralCausalModel([], nodes=["debt", "income"]).fit(reference, missing="model")
+    with pytest.raises(DataError, match="'income' of what the causal model was fitted on has 2 missing values"):
+        ee.audit(rule, X, schema=schema, scm=fitted)
+    with pytest.raises(DataError, match="Every row of the reference data lacks a value"):
+        ee.audit(rule, X, schema=schema, scm=scm, reference=reference.tail(2), missing="drop")

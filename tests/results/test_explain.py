@@ -15,8 +15,10 @@ from sklearn.preprocessing import OneHotEncoder
 from tests.limits import unlimited
 
 import equieffort as ee
+from equieffort.errors import DataError
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.results.explanation import Explanation, Step, round_away
+from equieffort.results.provenance import LeftOut
 
 # income -> savings (half of it is saved); the score wants 10 points of income, savings and a certificate.
 PEOPLE = pd.DataFrame(
@@ -257,3 +259,34 @@ def test_a_group_called_by_a_number_is_named_with_its_column():
     assert str(audit.explain(3)).startswith("Person 3 (race = 1): ")
     named = ee.audit(rule, people, schema=replace(schema, labels={"groups": {"1": "Black people"}}), scm=[])
     assert str(named.explain(3)).startswith("Person 3 (Black people): ")
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_who_left_for_a_missing_value_is_said_to_have_left_and_why(tmp_path):
+    X = pd.DataFrame({"g": ["a", "b"] * 10, "income": [float(k) for k in range(20)], "debt": 1.0})
+    X["debt"] = [float(k % 3) for k in range(20)]
+    X.loc[[3, 8], "income"], X.loc[8, "debt"] = np.nan, np.nan
+    schema = ee.Schema(
+        sensitive="g", protected="a", favourable=True, features={"income": "actionable", "debt": "mutable"}
+    )
+    rule = ee.LinearScore({"income": 1.0}, threshold=9.0)
+    audit = ee.audit(rule, X, schema=schema, scm=[], missing="drop")
+    audit.save(tmp_path / "one.audit")
+    for found in (audit, ee.load(tmp_path / "one.audit")):
+        with pytest.raises(DataError, match="'3' left the audit: no value of 'income' is known") as caught:
+            found.explain(3)
+        assert caught.value.code == "DATA_LEFT_OUT"
+        with pytest.raises(DataError, match="no value of 'income', 'debt' is known"):
+            found.explain(np.int64(8))
+        with pytest.raises(DataError, match="No person has the index label 99"):
+            found.explain(99)
+    assert audit.to_dict()["provenance"]["left"] == 2
+
+
+def test_who_left_is_kept_up_to_a_bound(monkeypatch):
+    monkeypatch.setattr("equieffort.results.provenance.MOST_LEFT", 2)
+    kept = LeftOut.of(pd.DataFrame({"x": [True] * 4}, index=list("abcd")))
+    assert (kept.count, list(kept.lacking), kept.why("d")) == (4, ["a", "b"], "")
+    assert kept.beside(pd.Index(["e"])) == LeftOut(5, kept.lacking)
+    with pytest.raises(ValueError, match="more people are named"):
+        LeftOut(0, {"a": ("x",)})

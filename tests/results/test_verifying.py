@@ -457,3 +457,21 @@ def test_a_category_without_an_equation_does_not_keep_anybody_from_being_solved_
     found = ee.load(tmp_path / "t.audit").verify(model, X, sample=5)
     assert found.holds, str(found)
     assert [one.outcome for one in found.opinions.of] == ["confirmed"] * 5
+
+
+@pytest.mark.parametrize("values", [["b", "o", "w"], [1, 2, 0]])
+def test_a_sample_and_people_apart_may_lack_a_group_that_is_named(values):
+    own, other, reference = values
+    X = pd.DataFrame({"g": [own, reference] * 20 + [other] * 2, "income": [float(k % 13) for k in range(42)]})
+    schema = ee.Schema(
+        sensitive="g", protected=[own, other], reference=reference, favourable=True,
+        features={"income": ee.Feature("actionable", upper=20.0)},
+    )  # fmt: skip
+    rule = ee.LinearScore({"income": 1.0}, threshold=9.0)
+    scm = ee.StructuralCausalModel([], nodes=["income"]).fit(X)
+    audit = ee.audit(rule, X, schema=schema, scm=scm)
+    assert audit.verify(rule, X, sample=3).holds
+    problem = ee.RecourseProblem.of(rule, X, schema=schema, scm=scm)
+    for left in ([own, reference], [own, other], [reference, other]):
+        people = X[X["g"].isin(left)]
+        np.testing.assert_array_equal(ee.solve(problem, people).cost, audit.recourse.cost[X["g"].isin(left)])

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equieffort import Schema
+from equieffort.data.frames import Column, Encoding
 from equieffort.errors import DataError, SchemaError
 from equieffort.world.groups import Groups, group_name, people_of
+from equieffort.world.opponents import Rest
 
 
 def groups(frame, **given):
@@ -217,3 +219,22 @@ def test_a_reader_sees_groups_without_quotes_and_with_their_column() -> None:
     # What cannot be seen is written out; it must not move a terminal's cursor.
     assert group_name("a\x1b[2Jb\n", ("x",)) == "x = a\\x1b[2Jb\\n"
     assert group_name(" ", ("x",)) == "x = ' '"
+
+
+def test_people_alone_need_not_be_of_every_group_that_is_named():
+    schema = Schema(sensitive="s", favourable=1, protected=["b", "o"], reference="w")
+    known = Encoding((Column("s", "categorical", ("b", "o", "w")),))
+
+    def alone(*values, schema=schema, known=known):
+        return Groups.of(pd.DataFrame({"s": list(values)}), schema, alone=known)
+
+    found = alone("b", "w", "w")
+    assert (labels_of(found, found.protected), found.labels[found.reference]) == (["b"], "w")
+    assert alone("o", "b").reference == Rest()
+    numbers = Schema(sensitive="s", favourable=1, protected=[1, 2], reference=0)
+    assert alone(0, 1, schema=numbers, known=Encoding((Column("s", "integer"),))).protected == (1,)
+    # Whoever compares these people still needs everybody, and a value that nobody ever had is a slip.
+    with pytest.raises(SchemaError, match="'o' is not a value"):
+        Groups.of(pd.DataFrame({"s": ["b", "w"]}), schema)
+    with pytest.raises(SchemaError, match="'x' is not a value"):
+        alone("b", "w", schema=Schema(sensitive="s", favourable=1, protected="x", reference="w"))

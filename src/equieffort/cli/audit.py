@@ -229,10 +229,10 @@ def _run(asked: Asked, extras: Extras, outputs: Outputs, kept: Checkpoint) -> Au
     from equieffort.results.kept_curve import compute_if_drawn
 
     with asked.reporter() as progress:
-        # What the audit was made from is let go as soon as nothing asks for it: it takes as much memory.
-        made, surrogate = _made(asked, extras, outputs, kept, progress)
         before = _stamp(outputs[".audit"])
         try:
+            # What the audit was made from is let go as soon as nothing asks for it: it takes as much memory.
+            made, surrogate = _made(asked, extras, outputs, kept, progress)
             compute_if_drawn(made, progress)
             with _stage(progress, "saving the audit"):
                 made.save(outputs[".audit"])
@@ -268,6 +268,10 @@ def _made(asked: Asked, extras: Extras, outputs: Outputs, kept: Checkpoint, prog
     KEPT["folder"] = Path(kept.folder)
     with asked.workers() as workers:
         made = run_prepared(ready, progress=progress, command=command_line(), checkpoint=kept, **workers)
+    if again is not None or extras.notions:
+        # Whatever is asked besides may be refused or broken off: by then nobody who was solved is lost.
+        with _stage(progress, "saving the audit"):
+            made.save(outputs[".audit"])
     if again is not None:
         made = made.resample(again, progress=progress)
     if extras.notions:

@@ -116,6 +116,7 @@ def row_label(made: Audit, row: str, name: str) -> Any:
         return found
     if index.dtype.kind not in "iu":
         if row not in index:
+            made.refuse_left(row)
             names = [str(one) for one in index]
             same = [one for one in names if one.lstrip("0") == row.lstrip("0")]
             hint = f"Did you mean {same[0]!r}?" if same else closest(row, names)
@@ -126,6 +127,8 @@ def row_label(made: Audit, row: str, name: str) -> Any:
             )
         return row
     is_number = re.fullmatch(r"0|-?[1-9][0-9]*", row) is not None
+    if not is_number or int(row) not in index:
+        made.refuse_left(row)
     file = made.provenance.data
     if is_number and int(row) not in index and file is not None and 0 <= int(row) < file.rows:
         raise DataError(

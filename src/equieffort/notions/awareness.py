@@ -22,11 +22,12 @@ from scipy.special import stdtrit
 
 from equieffort.data.frames import Floats
 from equieffort.effort.inference.shares import wilson
+from equieffort.errors import listed
 from equieffort.foundations.arguments import check_number
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
 from equieffort.notions.comparing import Found
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
+from equieffort.world.distances import BoundDistance, Distance, Manhattan, MixedDistance, check_distance
 
 REFERENCE = "Dwork, Hardt, Pitassi, Reingold and Zemel 2012"
 MOST_PEOPLE = 3000
@@ -202,8 +203,11 @@ def _read(
     p, kind = asked
     codes = groups.codes[rows]
     present = np.unique(codes).tolist()
-    seen = pairs_of(p, distance.bind(frame, problem.encoding, problem.schema), codes, lipschitz)
-    blank = NotionReading("", parts=(kind, f"L = {lipschitz:g}"), note=note)
+    bound = distance.bind(frame, problem.encoding, problem.schema)
+    seen = pairs_of(p, bound, codes, lipschitz)
+    lacking = bound.lacking if isinstance(bound, MixedDistance) else ()
+    left_out = f" without {listed(lacking, 3)}" if lacking else ""
+    blank = NotionReading("", parts=(kind, f"L = {lipschitz:g}{left_out}"), note=note)
     each = seen.violating.sum(axis=1) / max(len(rows) - 1, 1)
     share = _share(replace(blank, notion=SHARE.name), len(rows) * (len(rows) - 1) // 2, [each, each], audited.level)
     found = [share, *_extremes(blank, seen, share.n, np.ones(seen.largest_of.shape, dtype=bool), 2)]

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import pandas as pd
 
 from equieffort.data.output import Other, Output, Pandas, as_output
-from equieffort.errors import ParameterError, listed
+from equieffort.errors import EquieffortError, ParameterError, listed
 from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, few_noted, over_views
 
@@ -123,7 +123,7 @@ def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] |
             if not found:
                 found += [NotApplicable(notion.name, NEEDS_MODEL) for notion in family.notions]
         else:
-            found = [other for one in over_views(audited, family.readings) for other in _or_kept(one, kept)]
+            found = [other for one in _read(audited, family) for other in _or_kept(one, kept)]
         readings += [one for one in found if isinstance(one, NotionReading)]
         missing += [one for one in found if isinstance(one, NotApplicable)]
     groups, unplaced = audited.table.groups, int(audited.unplaced.sum())
@@ -151,6 +151,14 @@ def _assigned_noted(one: NotionReading, notion: Notion) -> NotionReading:
         ends = (one.estimate, one.assigned_least, one.assigned_most)
         codes += ["UNKNOWN_GROUP"] if min(ends) < notion.neutral < max(ends) else []
     return replace(one, note=" ".join(dict.fromkeys([*one.note.split(), *codes])))
+
+
+def _read(audited: Audited, family: Family) -> Sequence[NotionReading | NotApplicable]:
+    """What a family says; one that is refused takes no other with it."""
+    try:
+        return over_views(audited, family.readings)
+    except EquieffortError as error:
+        return [NotApplicable(notion.name, error.what) for notion in family.notions]
 
 
 def _or_kept(one: NotionReading | NotApplicable, kept: Notions | None) -> list[NotionReading | NotApplicable]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ class People:
     problem: RecourseProblem
     frame: pd.DataFrame
     groups: Groups
+    left: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """Who left for missing values: whether they lack a value, by column."""
 
     @classmethod
     def of(
@@ -33,8 +35,8 @@ class People:
         missing: Missing = "error",
         alone: bool = False,
     ) -> People:
-        """The people of a table; whoever was read before is not read again. With `alone` one group, or one person,
-        will do."""
+        """The people of a table; whoever was read before is not read again. With `alone` one person will do, and
+        groups that the schema names may have nobody here."""
         if isinstance(X, People):
             if X.problem is not problem:
                 raise ParameterError(
@@ -56,7 +58,9 @@ class People:
         refuse_wild(frame, lax)
         matters = [name for name in lax if problem.encoding.position(name) not in problem.idle]
         complete &= frame[matters].notna().all(axis=1)
+        left = pd.DataFrame()
         if missing == "drop" and not complete.all():
+            left = frame.loc[~complete, [name for name in needed if name not in lax or name in matters]].isna()
             frame = _without_missing(frame, complete, problem.schema.sensitive_columns)
         if not frame.index.is_unique:
             warn(
@@ -69,10 +73,10 @@ class People:
                 ),
                 fix=("Give each person a label of their own", Setting("other names of people"), "."),
             )
-        groups = Groups.of(frame, problem.schema, alone=alone)
+        groups = Groups.of(frame, problem.schema, alone=problem.encoding if alone else None)
         if groups.known or not alone:
             _warn_unknown(groups)
-        return cls(problem.typed(frame), frame, groups)
+        return cls(problem.typed(frame), frame, groups, left)
 
 
 def _warn_unknown(groups: Groups) -> None:

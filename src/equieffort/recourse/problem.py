@@ -26,6 +26,7 @@ from equieffort.data.frames import (
     kind_of_type,
     number,
     read_frame,
+    refuse_missing,
     refuse_wild,
     require_columns,
     screen,
@@ -174,6 +175,8 @@ class RecourseProblem(Generic[ViewT]):
         numeric = [name for name in schema.actionable if not encoding[name].is_category]
         chosen = cost if cost is not None else WeightedL1()
         drop = missing != "error"
+        if given is not None and drop:
+            _tell_left(given, numeric)
         bound, values, weights = _bound(
             chosen, numeric, everybody, given, scm=scm, schema=schema, encoding=encoding, drop=drop
         )
@@ -562,15 +565,15 @@ def _bound(
 ) -> tuple[BoundCost, Floats, Floats]:  # fmt: skip
     """The cost with its numbers fixed, the reference values they come from, and the weights up and down.
 
-    With `drop`, who leaves the audit for a missing value leaves a reference that was not given too.
+    With `drop`, whoever lacks a number leaves the reference too.
     """
     ranked = schema.sensitive_columns if cost.by_group else ()
     needed = [*numeric, *(name for name in ranked if name not in numeric)]
     source = _reference(scm, frame, needed) if given is None else given
     require_columns(source, needed, why="The reference data")
-    if given is None and drop:
-        source = source[source[numeric].notna().all(axis=1)]
-    screen(source, numeric, "error")
+    what = "what the causal model was fitted on" if given is None else "the reference data"
+    source = _whole(source, numeric, what, drop=drop)
+    refuse_wild(source, numeric)
     weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
     values = _reference_values(encoding, source, numeric)
 
@@ -581,6 +584,33 @@ def _bound(
     if not ranked:
         return bind(values), values, weights
     return bind_by_group(bind, numeric, values, source, frame, encoding, ranked), values, weights
+
+
+def _whole(source: pd.DataFrame, numeric: list[str], what: str, *, drop: bool) -> pd.DataFrame:
+    """The reference without rows that lack a number, or a refusal that says what the values are missing of."""
+    if drop:
+        is_whole = source[numeric].notna().all(axis=1)
+        if not is_whole.any():
+            raise DataError("DATA_EMPTY", f"Every row of {what} lacks a value.", fix="Fill them in.")
+        return source[is_whole]
+    for name in numeric:
+        fix = ("Fill them in, or ", Setting("missing in the reference"), ".")
+        refuse_missing(source[name], f"Column {name!r} of {what}", fix)
+    return source
+
+
+def _tell_left(given: pd.DataFrame, numeric: list[str]) -> None:
+    """Say how many leave a reference that was given because they lack a number."""
+    require_columns(given, numeric, why="The reference data")
+    gone = given[numeric].isna()
+    if left := int(gone.any(axis=1).sum()):
+        warn(
+            "DATA_MISSING_VALUES",
+            f"{left:,} of {len(given):,} people leave the reference data, since they lack a value of "
+            f"{listed([name for name in numeric if gone[name].any()])}: scales and undeclared limits come from the "
+            "others.",
+            fix="Compare their share between the groups: leaving them out may hide a difference.",
+        )
 
 
 def _check_prices(problem: RecourseProblem) -> None:

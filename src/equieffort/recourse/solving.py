@@ -272,8 +272,15 @@ def _beyond(table: RecourseTable) -> str:
     return f"{'; '.join(beyond)}." if beyond else ""
 
 
-def warn_of_table(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
-    """Warn of who starts outside the limits, whom the clock ended, and of whom nothing is known."""
+def warn_of_limits(people: People, choice: Choice) -> None:
+    """Warn of who starts outside the limits, before anybody is solved."""
+    problem, groups = people.problem, people.groups
+    source = SolvedSource(problem, choice.solver, choice.prepared, people.frame, Lacking(problem, choice.solver))
+    table = RecourseTable.blank(source, groups)
+    _warn_outside(table, np.bincount(groups.codes[source.outside()], minlength=len(groups.labels)))
+
+
+def _warn_outside(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
     if outside.sum():
         called = table.source.schema.names
         counts = ", ".join(
@@ -286,6 +293,11 @@ def warn_of_table(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
             f"{_beyond(table)}".rstrip(),
             fix="Check them; for these people the limit is their own value, and a rule they break is not asked.",
         )
+
+
+def warn_of_table(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
+    """Warn of who starts outside the limits, whom the clock ended, and of whom nothing is known."""
+    _warn_outside(table, outside)
     if len(table) > 1 and not (table.status == Status.NOT_NEEDED).any():
         warn(
             "OUTCOME_ALL_UNFAVOURABLE",

@@ -29,7 +29,7 @@ from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit
 from equieffort.results.inputs import AuditInputs, Declared
 from equieffort.results.matched import check_matching
-from equieffort.results.provenance import CostRecord, EndedByClock, Provenance, SolverUsed, kind_of, versions
+from equieffort.results.provenance import CostRecord, EndedByClock, LeftOut, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.streaming import Streaming, stream
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance
@@ -211,6 +211,8 @@ def _provenance(inputs: AuditInputs, table: RecourseTable) -> Provenance:
         margin=float(inputs.declared.get("margin", 0.0)),
         budget=default_budget(table.effort),
         ended_by_clock=EndedByClock.of(table),
+        # Of people in files only those looked at first were read here.
+        left=LeftOut() if isinstance(table.source, PartsSource) else LeftOut.of(inputs.people.left),
     )
 
 

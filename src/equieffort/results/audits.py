@@ -757,11 +757,19 @@ class Audit(NotionReadings, Shown):
         try:
             return cast("int", self.recourse.index.get_loc(label))
         except (KeyError, TypeError, pd.errors.InvalidIndexError) as error:
+            self.refuse_left(label, error)
             first = ", ".join(map(repr, self.recourse.index[:5].tolist()))
             raise DataError(
                 "DATA_UNKNOWN_ROW",
                 f"No person has the index label {_plain(label)}.",
                 fix=(f"The first labels are {first}", Setting("position"), "."),
+            ) from error
+
+    def refuse_left(self, label: Any, error: Exception | None = None) -> None:
+        """Where this person was given and left the audit, say so, and why."""
+        if why := self.provenance.left.why(str(label)):
+            raise DataError(
+                "DATA_LEFT_OUT", why, fix="Fill in what is missing and audit again: nothing is known of them here."
             ) from error
 
 

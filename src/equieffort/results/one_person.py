@@ -50,7 +50,7 @@ def find_recourse(
         The fitted causal model; or what causes what, as pairs or a graph, to learn linear equations from `reference`.
     reference
         The data that scales, levels and undeclared limits come from; by default what the causal model was fitted on.
-        They never come from the one person.
+        They never come from the one person. Whoever lacks a number leaves them, which is said with a count.
     alternatives
         How many ways: the cheapest, then the cheapest that leaves at least one of its features unchanged, then the
         cheapest that leaves at least one feature of each of these unchanged, and so on. Each is certified as such, or
@@ -102,7 +102,8 @@ def find_recourse(
     used = dict.fromkeys((*schema.also_protected, *known.graph.nodes, *schema.features, *seen, *schema.rule_columns))
     table, label = _one_row(person, own)
     table = schema.spread.join(table)
-    people = _others(known, joined, list(used))
+    fitted = _joined(known.reference_, schema) if known.is_fitted else None
+    people = _others(fitted, joined, list(used))
     require_columns(table, used, why="The person")
     # Who asks about one person need not say of which group they are, unless their recourse depends on it.
     named = [name for name in schema.sensitive_columns if name in table.columns and name in people.columns]
@@ -138,9 +139,18 @@ def _one_row(person: Any, names: Sequence[str]) -> tuple[pd.DataFrame, Any]:
     return table, table.index[0]
 
 
-def _others(scm: StructuralCausalModel, given: pd.DataFrame | None, used: list[str]) -> pd.DataFrame:
+def _joined(fitted: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """What a causal model was fitted on, with one column for each category it holds spread over columns.
+
+    A model that was saved or copied has let go of columns that are no nodes.
+    """
+    spread = schema.spread
+    there = [name for name in spread.categories if set(spread.columns_of(name)) <= set(fitted.columns)]
+    return spread.among(there).join(fitted)
+
+
+def _others(fitted: pd.DataFrame | None, given: pd.DataFrame | None, used: list[str]) -> pd.DataFrame:
     """People from whom it is read what columns hold: those of the causal model, or the reference data."""
-    fitted = scm.reference_ if scm.is_fitted else None
     tables = [table for table in (fitted, given) if table is not None]
     for table in tables:
         if set(used) <= set(table.columns):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from math import isfinite
 from typing import Any, Literal
 
+import pandas as pd
+
 from equieffort.effort.matching import Matching
+from equieffort.errors import listed
 from equieffort.foundations.arguments import is_number
 from equieffort.foundations.saved import as_data, as_fields, from_data, from_fields
 from equieffort.foundations.shown import Shown, Told
@@ -148,6 +151,43 @@ class LetterTexts:
     """How to ask for a review; empty lines part paragraphs."""
 
 
+MOST_LEFT = 10_000
+"""So many of those who left are kept by name."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Who of the table left the audit, and why."""
+
+    count: int = 0
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of which the first of them lack a value, by their label."""
+    undecided: tuple[str, ...] = ()
+    """The labels of the first of them who have no recorded decision."""
+
+    def __post_init__(self) -> None:
+        if self.count < len({*self.lacking, *self.undecided}):
+            raise ValueError("more people are named than left the audit")
+
+    @classmethod
+    def of(cls, lacking: pd.DataFrame) -> LeftOut:
+        """As many by name as are kept, from whether people lack a value, by column."""
+        first, names = lacking.iloc[:MOST_LEFT], lacking.columns.to_numpy()
+        rows = zip(first.index, first.to_numpy(dtype=bool), strict=True)
+        return cls(len(lacking), {str(who): tuple(map(str, names[row])) for who, row in rows})
+
+    def beside(self, undecided: pd.Index) -> LeftOut:
+        """With people of whom no decision is recorded."""
+        first = tuple(map(str, undecided[: max(MOST_LEFT - len(self.lacking), 0)]))
+        return replace(self, count=self.count + len(undecided), undecided=first)
+
+    def why(self, who: str) -> str:
+        """Why somebody left, as a sentence; empty of anybody else."""
+        if who in self.lacking:
+            return f"{who!r} left the audit: no value of {listed(self.lacking[who])} is known."
+        return f"{who!r} left the audit: no decision is recorded." if who in self.undecided else ""
+
+
 @dataclass(frozen=True)
 class EndedByClock:
     """Whose search a limit of seconds ended: another run may find something else of them."""
@@ -198,6 +238,8 @@ class Provenance(Shown):
     """The default effort at which people without recourse are counted; None where nobody has any."""
     ended_by_clock: EndedByClock = EndedByClock()
     """Who is not reproducible; everybody else is, to the bit, whoever did the work."""
+    left: LeftOut = LeftOut()
+    """Who of the table is not in the audit."""
     subgroups: Mapping[str, str] = field(default_factory=dict)
     """Names and rules of the subgroups that were declared."""
     title: str = ""

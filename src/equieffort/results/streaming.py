@@ -430,13 +430,17 @@ class PassingDistance(BoundDistance):
     @classmethod
     def of(cls, distance: Normalised, source: PartsSource, names: Sequence[str]) -> PassingDistance:
         """A built-in distance over these columns."""
-        kept, scales = [], []
+        kept, scales, lacking = [], [], []
         for name in names:
             column = source.encoding[name]
             values = column.encode(source.data[name])
-            if np.ptp(values) > 0:
+            if np.isnan(values).any():
+                lacking.append(name)
+            elif np.ptp(values) > 0:
                 kept.append(name)
                 scales.append(1.0 if column.is_category else float(distance.scale.of(name, values)))
+        if lacking:
+            distance.refuse_or_tell(lacking, kept)
         # Beside the distances stand as many bytes that they are made from.
         return cls(source, tuple(kept), tuple(scales), distance.power, max(source.room // 4, 8 * len(source)))
 

@@ -14,8 +14,10 @@ from equieffort.effort.measures import MEASURES
 from equieffort.effort.neighbours import Nearest, NearestK
 from equieffort.errors import many
 from equieffort.models import fidelity
+from equieffort.recourse.alternatives import find_alternatives
 from equieffort.recourse.solvers import Solver
-from equieffort.recourse.solving import solve_rows
+from equieffort.recourse.solving import solve_rows, warn_of_limits
+from equieffort.recourse.table import RecourseTable
 from equieffort.results.explanation import assumed_text
 from equieffort.results.inputs import AuditInputs
 from equieffort.results.provenance import SolverUsed
@@ -29,6 +31,7 @@ from equieffort.words.choices import choice_text
 from equieffort.words.durations import roughly
 from equieffort.words.equations import one_line
 from equieffort.words.problems import spec_words
+from equieffort.words.shown import SMALL, SMALL_TEXT
 from equieffort.world.groups import Groups, group_name
 from equieffort.world.labels import labels_of
 from equieffort.world.schema import AssumedLimit
@@ -37,6 +40,18 @@ LONG_ENOUGH = 2.0
 """Seconds of solving from which the rest is estimated."""
 MOST_TRIED = 128
 """People who are solved for an estimate."""
+
+
+EACH_NUMBER = 0.4
+"""Seconds that reading all notions takes for each actionable number, whoever the people are; this and what follows as
+`python benchmarks/notion_pace.py` measures it for a linear model."""
+EACH_REFUSED = (2.1e-3, 4e-4)
+"""Seconds for each refused person of the first `MOST_REWARDED`, whose effort is ranked, and of all."""
+EACH_PAIR = 9e-8
+"""Seconds for each pair of people who are compared, those of at most `MOST_PAIRED` with everybody."""
+MOST_REWARDED, MOST_PAIRED = 5_000, 3_000
+TIMES_ASKED = 150
+"""How often the model is asked about each person, for each actionable number."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +96,8 @@ class Estimate:
     """Comparisons that too few refused people leave open, whatever is found: a group and whom it is compared with."""
     min_people: int = 0
     """How many refused people each group needs."""
+    small: dict[str, int] = field(default_factory=dict)
+    """Groups of the judged comparisons with so few refused people that little is ever decided: how many they are."""
 
     def __str__(self) -> str:
         people = sum(self.unfavourable.values())
@@ -90,6 +107,9 @@ class Estimate:
             lines.append(f"Refused are counted among {self.looked_at:,} people, evenly spaced, and taken for all.")
         lines += [alike] if (alike := self._all_alike(people)) else []
         lines += [self._few()] if self.too_few and people else []
+        if self.small and people:
+            named = ", ".join(f"{group_name(label, self.columns)}: {n:,}" for label, n in self.small.items())
+            lines.append(f"Few are refused ({named}). {SMALL_TEXT}")
         lines += [self._missing()] if self.missing else []
         if self.intervention_sets:
             lines.append(
@@ -152,6 +172,7 @@ def estimate(prepared: Prepared, *, again: Resampling | None = None, notions: bo
             prepared.classifier, prepared.people, solver=spec.solver, subgroups=spec.subgroups, **prepared.arguments
         )
         people, problem = inputs.people, inputs.problem
+        warn_of_limits(people, inputs.choice)
         refused = ~problem.decision.is_favourable(people.frame)
         near = spec.neighbourhood
         if isinstance(near, Nearest | NearestK):
@@ -165,7 +186,8 @@ def estimate(prepared: Prepared, *, again: Resampling | None = None, notions: bo
         if notions:
             refuse_treatments(spec, problem, people.frame)
         checked = perf_counter() - started
-        tried, seconds = _timed(inputs, np.flatnonzero(refused))
+        paced = _timed(inputs, np.flatnonzero(refused), spec.alternatives)
+        beside = paced.further + (notions_take(inputs, int(refused.sum()), paced.seconds) if notions else 0.0)
     groups = people.groups
     counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
     surrogate = prepared.measured
@@ -186,9 +208,10 @@ def estimate(prepared: Prepared, *, again: Resampling | None = None, notions: bo
         problem.schema.zero_one,
         groups.columns,
         _leaving(prepared, groups),
-        tried,
-        None if seconds is None else checked + seconds * times,
+        paced.tried,
+        checked + paced.seconds * times + beside if paced.tried else None,
         too_few=_too_few(groups, counts, spec.criteria),
+        small=_small(groups, counts, spec.criteria),
         min_people=spec.criteria.min_people,
     )
 
@@ -202,12 +225,22 @@ def _too_few(groups: Groups, refused: list[int], criteria: Criteria) -> tuple[tu
     return tuple((groups.labels[one.group], one.against) for one, *both in sides if min(both) < criteria.min_people)
 
 
+def _small(groups: Groups, refused: list[int], criteria: Criteria) -> dict[str, int]:
+    """Sides of judged comparisons with fewer refused people than a verdict takes in practice, and how many they are."""
+    if criteria.level is None:
+        return {}
+    judged = [one for one in groups.pairs if one.group in groups.protected]
+    sides = {groups.labels[one.group]: refused[one.group] for one in judged}
+    sides |= {one.against: sum(refused[k] for k in one.others) for one in judged}
+    return {label: n for label, n in sides.items() if n < SMALL}
+
+
 def estimate_of(looked: Looked, checked: float, workers: int) -> Estimate:
     """What the audit of people in files would be, from those who were looked at in its first pass."""
     inputs, n = looked.inputs, len(looked.files)
     people, problem = inputs.people, inputs.problem
     refused = ~problem.decision.is_favourable(people.frame)
-    tried, seconds = _timed(inputs, np.flatnonzero(refused))
+    paced = _timed(inputs, np.flatnonzero(refused))
     groups, times = people.groups, n / len(people.frame)
     counts = np.rint(np.bincount(groups.codes[refused], minlength=len(groups.labels)) * times).astype(int).tolist()
     return Estimate(
@@ -220,8 +253,8 @@ def estimate_of(looked: Looked, checked: float, workers: int) -> Estimate:
         assumed=problem.schema.assumed,
         zero_one=problem.schema.zero_one,
         columns=groups.columns,
-        tried=tried,
-        seconds=None if seconds is None else checked + seconds * times / workers,
+        tried=paced.tried,
+        seconds=checked + paced.seconds * times / workers if paced.tried else None,
         looked_at=len(people.frame) if times > 1 else 0,
     )
 
@@ -237,27 +270,79 @@ def _leaving(prepared: Prepared, kept: Groups) -> dict[str, Leaving]:
     return found if any(one.leaving for one in found.values()) else {}
 
 
-def _timed(inputs: AuditInputs, rows: npt.NDArray[np.intp]) -> tuple[int, float | None]:
-    """How many people were solved, and how many seconds all would take at their pace.
+@dataclass(frozen=True)
+class Paced:
+    """How long some people took here, and all would at their pace."""
+
+    tried: int = 0
+    """How many were solved; none where nobody is refused."""
+    seconds: float = 0.0
+    """Of solving all."""
+    further: float = 0.0
+    """Of finding their further ways."""
+
+
+def _timed(inputs: AuditInputs, rows: npt.NDArray[np.intp], ways: int = 1) -> Paced:
+    """Solve some of the people with a clock, and perhaps find their further ways.
 
     Some are solved first without a clock: kernels are compiled and linked only once.
     """
     if not len(rows):
-        return 0, None
+        return Paced()
     spread = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_TRIED).round().astype(np.intp))]
     # Neighbours in the table may be alike: each part is spread over everybody.
     spread = spread[np.random.default_rng(0).permutation(len(spread))]
     begin = perf_counter()
-    solve_rows(inputs.people, inputs.choice, spread[:2])
+    part = solve_rows(inputs.people, inputs.choice, spread[:2])
     taken, done = perf_counter() - begin, min(2, len(spread))
     if taken > LONG_ENOUGH or done == len(spread):
-        return done, taken / done * len(rows)
+        return Paced(done, taken / done * len(rows), _further(part, ways) * len(rows))
     timed, size = 0.0, 4
     first = done
     while done < len(spread) and timed < LONG_ENOUGH:
-        part = spread[done : done + size]
         begin = perf_counter()
-        solve_rows(inputs.people, inputs.choice, part)
+        found = solve_rows(inputs.people, inputs.choice, spread[done : done + size])
         timed += perf_counter() - begin
-        done, size = done + len(part), 2 * size
-    return done, timed / (done - first) * len(rows)
+        done, size = done + len(found), 2 * size
+        part = max(part, found, key=len)
+    return Paced(done, timed / (done - first) * len(rows), _further(part, ways) * len(rows))
+
+
+def _further(part: RecourseTable, ways: int) -> float:
+    """Seconds a person that further ways take, from some who were solved; as before, first without a clock.
+
+    Of so few people each call is dear: the pace is that of most at once.
+    """
+    if ways == 1:
+        return 0.0
+    begin = perf_counter()
+    find_alternatives(part, np.arange(1), ways)
+    if (taken := perf_counter() - begin) > LONG_ENOUGH:
+        return taken
+    size = 1
+    while size < len(part) and taken < LONG_ENOUGH:
+        size = min(4 * size, len(part))
+        begin = perf_counter()
+        find_alternatives(part, np.arange(size), ways)
+        taken = perf_counter() - begin
+    return taken / size
+
+
+def notions_take(inputs: AuditInputs, refused: int, solving: float) -> float:
+    """About how many seconds reading all notions takes, if solving the refused takes so many.
+
+    Twins are solved at each other level and efforts by rank once more, all as the people are.
+    """
+    people, problem = inputs.people, inputs.problem
+    n, numbers = len(people.frame), len(problem.numeric)
+    asked = []
+    for _ in range(3):
+        begin = perf_counter()
+        problem.decision.is_favourable(people.frame)
+        asked.append(perf_counter() - begin)
+    # Whatever else the machine did in between makes one of them longer, never shorter.
+    asking = min(asked) * TIMES_ASKED * numbers
+    ranked, paired = min(refused, MOST_REWARDED), min(n, MOST_PAIRED)
+    again = solving * len(people.groups.known) * ranked / max(refused, 1)
+    first, each = EACH_REFUSED
+    return asking + again + EACH_NUMBER * numbers + first * ranked + each * refused + EACH_PAIR * n * paired

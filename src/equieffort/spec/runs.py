@@ -344,6 +344,7 @@ def run_prepared(
         model=prepared.model_file,
         surrogate=surrogate,
         recorded=recorded,
+        left=done.provenance.left.beside(prepared.everybody.index.difference(prepared.people.index, sort=False)),
     )
     every = sorted((*prepared.warnings, *done.warnings, *told_of_it), key=lambda warning: warning.code not in FIRST)
     told = [reworded(warning) for warning in every]

@@ -69,6 +69,10 @@ SETTINGS: dict[str, Written] = {
         "their recourse is unknown where an action or an equation needs what is missing)",
         "write data: {missing: drop} in the spec (these people leave the audit)",
     ),
+    "missing in the reference": Written(
+        'drop these rows of the reference data, or pass missing="drop", which leaves them out',
+        "write data: {missing: drop} in the spec (these people leave the audit)",
+    ),
     "learn without": Written(
         'pass missing="drop" to fit; or give audit(..., missing="drop") the model unfitted, which learns its equations '
         "from those who stay",
@@ -97,6 +101,10 @@ SETTINGS: dict[str, Written] = {
         "List every decision that people want: outcome: {favourable: [...]}.",
     ),
     "one_hot": Written("Schema(..., one_hot={$of: $value})", "one_hot: {$of: $value} in the spec"),
+    "joined levels": Written(
+        "declare Schema(..., one_hot={$of: $value}) and fit the causal model to schema.join(X)",
+        "write one_hot: {$of: $value} in the spec",
+    ),
     "level without a column": Written(
         'Schema(..., one_hot={$of: {"own": "a column", "free": None}})',
         "one_hot: {$of: {own: a column, free: null}} in the spec",
@@ -151,7 +159,7 @@ SETTINGS: dict[str, Written] = {
     "robust scales": Written(
         "Use Range(quantiles=(0.01, 0.99)) or Std()", "Write cost: {quantiles: [0.01, 0.99]} or cost: {scale: std}"
     ),
-    "distance": Written("Manhattan(features=[...])", "neighbourhood: {features: [...]}"),
+    "distance": Written("features=[...]", "features: [...]"),
     "protected in distance": Written(
         "Leave it out of features=, or compare people by it too: include_protected=True.",
         "Leave it out of neighbourhood: {features: [...]}.",

@@ -31,6 +31,8 @@ BESIDE = ("restricted_effort", "needs_more")
 LARGEST = 1_000_000
 SMALL = 52
 """With fewer refused people a group, even equal efforts are hardly ever called equal."""
+SMALL_TEXT = f"With fewer than about {SMALL} in a group even equal efforts are hardly ever called equal."
+"""What is said of such groups."""
 LOOKED_AT = 1000
 """So many people who act are looked at for values that nobody has."""
 
@@ -423,9 +425,8 @@ def _small(verdict: Verdict) -> list[Caveat]:
     if not few or verdict.criteria.level is None:
         return []
     named = ", ".join(f"{n:,} refused {who}" for who, n in few.items())
-    ending = f"With fewer than about {SMALL} in a group even equal efforts are hardly ever called equal."
     return [
-        Caveat("SMALL_GROUPS", f"Small groups: {named}. {ending}", "people", f"Few refused people. {ending}"),
+        Caveat("SMALL_GROUPS", f"Small groups: {named}. {SMALL_TEXT}", "people", f"Few refused people. {SMALL_TEXT}"),
     ]
 
 

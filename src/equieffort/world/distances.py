@@ -65,6 +65,8 @@ class MixedDistance(BoundDistance):
     is_category: Bools
     power: int
     names: tuple[str, ...]
+    lacking: tuple[str, ...] = ()
+    """Features that nobody named and not everybody has: they are left out."""
 
     def to_all(self, rows: slice) -> Floats:
         """Distances from some people to everybody."""
@@ -86,8 +88,8 @@ class MixedDistance(BoundDistance):
 class Normalised(Distance):
     """What the built-in distances share.
 
-    `features` restricts the columns; by default all that the model, the graph or the schema uses, without the
-    protected ones.
+    `features` restricts the columns; by default all that the model, the graph or the schema uses and everybody has,
+    without the protected ones. A feature that is named and has missing values is refused.
     """
 
     power: ClassVar[int]
@@ -123,16 +125,13 @@ class Normalised(Distance):
                     fix=Setting("protected in distance"),
                 )
             names = [name for name in names if name not in schema.protected_columns]
-        kept, scales, constant = [], [], []
+        kept, scales, constant, lacking = [], [], [], []
         for name in names:
             column = encoding[name]
             values = column.encode(data[name])
             if np.isnan(values).any():
-                raise ParameterError(
-                    "DATA_MISSING_VALUES",
-                    f"The distance uses {name!r}, which has missing values.",
-                    fix=("Fill them in, or name other features: ", Setting("distance"), "."),
-                )
+                lacking.append(name)
+                continue
             if np.ptp(values) == 0:
                 constant.append(name)
                 continue
@@ -144,6 +143,8 @@ class Normalised(Distance):
                 f"{listed(constant)} has a single value and is left out of the distance.",
                 fix="Drop it, or name the features that the distance should use.",
             )
+        if lacking:
+            self.refuse_or_tell(lacking, [name for name, _, _ in kept])
         matrix = np.column_stack([values for _, values, _ in kept]) if kept else np.zeros((len(data), 0))
         return MixedDistance(
             matrix,
@@ -151,7 +152,39 @@ class Normalised(Distance):
             np.array([flag for _, _, flag in kept], dtype=bool),
             self.power,
             tuple(name for name, _, _ in kept),
+            tuple(lacking),
         )
+
+    def refuse_or_tell(self, lacking: Sequence[str], kept: Sequence[str]) -> None:
+        """What is done about features that not everybody has: those that were named are refused."""
+        if self.features is not None:
+            raise ParameterError(
+                "DATA_MISSING_VALUES",
+                f"The distance uses {lacking[0]!r}, which has missing values.",
+                fix=("Fill them in, or name features that everybody has: ", Setting("distance"), "."),
+            )
+        tell_lacking(lacking, kept)
+
+
+def tell_lacking(lacking: Sequence[str], kept: Sequence[str]) -> None:
+    """Say which features that nobody named are left out because not everybody has them; refuse if nothing remains."""
+    if not kept:
+        raise ParameterError(
+            "DATA_MISSING_VALUES",
+            f"Nobody can be compared: {listed(lacking)} {_has(lacking)} missing values, and nothing else tells people "
+            "apart.",
+            fix="Fill them in.",
+        )
+    warn(
+        "DISTANCE_MISSING",
+        f"{listed(lacking)} {_has(lacking)} missing values and {'is' if len(lacking) == 1 else 'are'} left out of the "
+        f"distance: people are compared by {listed(kept)}.",
+        fix="Fill them in if they should count.",
+    )
+
+
+def _has(names: Sequence[str]) -> str:
+    return "has" if len(names) == 1 else "have"
 
 
 @dataclass(frozen=True)

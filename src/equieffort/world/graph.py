@@ -17,7 +17,8 @@ from functools import cached_property, partial
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from equieffort.errors import GraphError, closest, listed
+from equieffort.data.one_hot import MARKS
+from equieffort.errors import GraphError, Setting, closest, listed
 from equieffort.foundations.arguments import names_in
 from equieffort.foundations.saved import as_fields, from_fields
 from equieffort.world.drawn import Edge, drawn_graph
@@ -92,10 +93,18 @@ class CausalGraph:
         columns = [str(name) for name in columns]
         unknown = [node for node in self.nodes if node not in columns]
         if unknown:
+            first = unknown[0]
+            starts = tuple(f"{first}{mark}" for mark in MARKS)
+            spread = [name for name in columns if name.startswith(starts)]
+            if len(spread) > 1:
+                raise GraphError(
+                    "GRAPH_UNKNOWN_NODE",
+                    f"The graph has a node {first!r}, and the data have no such column but {listed(spread)}.",
+                    fix=("If these are its levels, ", Setting("joined levels", spread, of=first), "."),
+                )
             raise GraphError(
                 "GRAPH_UNKNOWN_NODE",
-                f"The graph has nodes that are not in the data: {listed(unknown)}. "
-                f"{closest(unknown[0], columns)}".rstrip(),
+                f"The graph has nodes that are not in the data: {listed(unknown)}. {closest(first, columns)}".rstrip(),
                 fix=f"The graph's nodes are {listed(self.nodes, 20)}; the columns are {listed(columns, 20)}.",
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools
+from equieffort.data.frames import Bools, Encoding
 from equieffort.errors import DataError, ParameterError, SchemaError, Setting, closest, label, listed, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, as_fields, from_fields
@@ -76,14 +76,15 @@ class Groups:
         return from_fields(cls, saved, "groups", codes=codes, columns=columns)
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, schema: Schema, *, alone: bool = False) -> Groups:
+    def of(cls, frame: pd.DataFrame, schema: Schema, *, alone: Encoding | None = None) -> Groups:
         """Form the groups that the schema names from the sensitive columns.
 
-        With `alone` people of fewer than two groups will do: they have recourse, and are compared with nobody.
+        With `alone`, what a problem knows of the columns, people of fewer than two groups will do, and groups that the
+        schema names may have nobody here: people have recourse whoever else is there.
         """
         columns = schema.sensitive_columns
         if not columns:
-            if not alone:
+            if alone is None:
                 raise _bad_groups(
                     "The schema names no sensitive column, and an audit compares groups.",
                     fix="Give Schema(sensitive=..., protected=...); ee.find_recourse and ee.solve need no groups.",
@@ -114,50 +115,38 @@ class Groups:
                 f"Different groups in {listed(columns)} would both be called {listed(dict.fromkeys(twice))}.",
                 fix="Rename the values so that each group has a name of its own.",
             )
-        if len(known) < 2 and alone:
-            named = _values(schema.protected, single)
-            protected = [k for k in known if any(_is_key(value, keys[k]) for value in named)]
-            return cls(labels, codes, tuple(protected), Rest(), columns, unknown)
-        if len(known) < 2:
+        if (is_single := len(known) < 2) and alone is None:
             present = f"Only one group is present in {listed(columns)}: {listed(labels[k] for k in known)}."
             raise SchemaError(
                 "SCHEMA_ONE_GROUP",
                 present if known else f"Of nobody a group is known in {listed(columns)}.",
                 fix="Audit data that holds the groups to be compared.",
             )
+
+        def find(value: Any) -> int | None:
+            absent = alone is not None and (is_single or _may_be_absent(value, columns, alone))
+            return next((k for k in known if _is_key(value, keys[k])), None) if absent else _find(value, keys, columns)
+
         # A group that is named twice is still one group.
-        protected = list(dict.fromkeys(_find(value, keys, columns) for value in _values(schema.protected, single)))
+        named = dict.fromkeys(find(value) for value in _values(schema.protected, single))
+        protected = [k for k in named if k is not None]
         if isinstance(schema.protected, set | frozenset):
             # A set has another order in each process; the groups' own order is always the same.
             protected.sort()
-        if isinstance(schema.reference, Rest | AllPairs):
-            if isinstance(schema.reference, Rest) and EVERYBODY_ELSE in labels:
-                raise _bad_groups(
-                    f"A group in {listed(columns)} is called {EVERYBODY_ELSE!r}, as all others are in a comparison.",
-                    fix="Rename the value.",
-                )
-            return cls(labels, codes, tuple(protected), schema.reference, columns, unknown)
+        if is_single:
+            return cls(labels, codes, tuple(protected), Rest(), columns, unknown)
         others = [k for k in known if k not in protected]
-        if not others:
+        if not others and alone is None and not isinstance(schema.reference, Rest | AllPairs):
             raise _bad_groups(
                 f"Every value of {listed(columns)} is declared protected: {listed(labels)}.",
                 fix="Leave at least one value as the reference.",
             )
-        if schema.reference is not None:
-            reference = _find(schema.reference, keys, columns)
-            if reference in protected:
-                raise _bad_groups(
-                    f"{labels[reference]!r} is declared both protected and the reference.",
-                    fix="Compare each group with another one.",
-                )
-        elif len(others) > 1:
+        reference = _reference(schema, labels, protected, others, columns, find)
+        if reference in protected:
             raise _bad_groups(
-                f"With whom is {listed(labels[k] for k in protected)} compared? {len(others)} other values "
-                f"remain: {listed(labels[k] for k in others)}.",
-                fix=("Name one of them: ", Setting("reference"), "."),
+                f"{labels[reference]!r} is declared both protected and the reference.",
+                fix="Compare each group with another one.",
             )
-        else:
-            reference = others[0]
         return cls(labels, codes, tuple(protected), reference, columns, unknown)
 
     def name(self, text: str) -> str:
@@ -318,6 +307,40 @@ def _printed(text: str) -> str:
     """As it is; only what cannot be seen is shown as Python writes it."""
     seen = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(text))
     return seen if seen.strip() else repr(seen)
+
+
+def _reference(
+    schema: Schema, labels: tuple[str, ...], protected: list[int], others: list[int], columns: tuple[str, ...],
+    find: Callable[[Any], int | None],
+) -> int | Rest | AllPairs:  # fmt: skip
+    """Whom the protected groups are compared with; each with all others where the reference has nobody here."""
+    if isinstance(schema.reference, Rest | AllPairs):
+        if isinstance(schema.reference, Rest) and EVERYBODY_ELSE in labels:
+            raise _bad_groups(
+                f"A group in {listed(columns)} is called {EVERYBODY_ELSE!r}, as all others are in a comparison.",
+                fix="Rename the value.",
+            )
+        return schema.reference
+    if schema.reference is not None:
+        found = find(schema.reference)
+        return Rest() if found is None else found
+    if len(others) > 1:
+        raise _bad_groups(
+            f"With whom is {listed(labels[k] for k in protected)} compared? {len(others)} other values "
+            f"remain: {listed(labels[k] for k in others)}.",
+            fix=("Name one of them: ", Setting("reference"), "."),
+        )
+    return others[0] if others else Rest()
+
+
+def _may_be_absent(value: Any, columns: tuple[str, ...], known: Encoding) -> bool:
+    """Whether a group with these values may be among other people; of numbers nobody can say that it is not."""
+    parts = tuple(value) if isinstance(value, tuple | list) else (value,)
+    met = [known[name] for name in columns]
+    return len(parts) == len(met) and all(
+        part in [as_plain(level) for level in column.levels] if column.is_category else not isinstance(part, str)
+        for part, column in zip(parts, met, strict=True)
+    )
 
 
 def _check_sensitive(column: pd.Series) -> None:

@@ -203,8 +203,8 @@ class Matching:
     method
         `NearestNeighbour()` by default; `OptimalPairs()`, `ExactMatching()` or `CoarsenedExact()`.
     features
-        What people must be alike in; by default all that the model, the graph or the schema uses, without the protected
-        columns.
+        What people must be alike in; by default all that the model, the graph or the schema uses and everybody has,
+        without the protected columns.
     distance
         By which nearest neighbours and optimal pairs are found: by default `Manhattan(features)`. Give features or a
         distance.

@@ -14,7 +14,7 @@ from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.huang.minimum_effort import ROUNDING, minimum_effort
 from equieffort.notions.huang.outcomes import unmoved_columns
 from equieffort.notions.huang.study import Study, listed_gammas
-from equieffort.world.distances import Distance, Manhattan, check_distance
+from equieffort.world.distances import Distance, Manhattan, check_distance, tell_lacking
 
 NEIGHBOURS = 20
 """How many people of each group stand for the person by default."""
@@ -129,6 +129,9 @@ def _distances(study: Study, row: int, distance: Distance | None) -> Floats:
         names = tuple(name for name in names if source.data[name].nunique() > 1)
         if not names:
             return np.zeros(len(source.data))
+        if lacking := [name for name in names if source.data[name].isna().any()]:
+            names = tuple(name for name in names if name not in lacking)
+            tell_lacking(lacking, names)
         distance = Manhattan(features=names)
     check_distance(distance)
     return distance.bind(source.data, source.encoding, source.schema).to_all(slice(row, row + 1))[0]
