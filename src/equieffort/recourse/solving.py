@@ -286,7 +286,8 @@ def warn_of_table(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
             f"{_beyond(table)}".rstrip(),
             fix="Check them; for these people the limit is their own value, and a rule they break is not asked.",
         )
-    if len(table) > 1 and not (table.status == Status.NOT_NEEDED).any():
+    by_status = table.counts
+    if len(table) > 1 and not by_status[Status.NOT_NEEDED]:
         warn(
             "OUTCOME_ALL_UNFAVOURABLE",
             f"All {len(table)} people are decided unfavourably.",
@@ -300,8 +301,7 @@ def warn_of_table(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
             f"{' and others' if len(ended) > 5 else ''}. What is known of them may differ in another run.",
             fix=("Limit the work instead of the time where answers must come out alike: ", Setting("work limit"), "."),
         )
-    unknown = int((table.status == Status.UNKNOWN).sum())
-    if unknown:
+    if unknown := by_status[Status.UNKNOWN]:
         first = next(iter(table.notes.values()), None)
         warn(
             "RECOURSE_UNKNOWN",
