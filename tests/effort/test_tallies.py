@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from equieffort.effort.budget import default_budget
 from equieffort.effort.measures import MEASURES, Pair, Sample, read
-from equieffort.effort.tallies import GroupTally, Tally, Tallying
+from equieffort.effort.tallies import TOGETHER, GroupTally, Merging, Tally, Tallying
 from equieffort.recourse.part_source import Outcomes
 from equieffort.recourse.status import ACTING, Status
 
@@ -169,3 +169,14 @@ def test_nobody_of_a_group_takes_no_efforts_away():
     """A part in which a group has nobody says nothing about whether efforts are kept."""
     kept = Tallying(1).of(outcomes([(Status.OPTIMAL, 2.0, 1.0, 0, None, False)]))
     assert GroupTally.merged([kept.groups[0], GroupTally(efforts=None)]).known.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("n", [1, TOGETHER - 1, TOGETHER, 5 * TOGETHER + 3, TOGETHER**2 + 1])
+def test_however_many_come_in_few_stay_and_nobody_is_lost(n):
+    rng, counting = np.random.default_rng(n), Tallying(2)
+    merging, efforts = Merging(counting), rng.random(n).tolist()
+    for effort in efforts:
+        merging.take(counting.of(outcomes([(Status.OPTIMAL, effort, 1.0, 1, None, False)])))
+        assert sum(map(len, merging.levels)) <= TOGETHER * len(merging.levels) <= TOGETHER * 3
+    assert merging.whole().groups[1].known.tolist() == sorted(efforts)
+    assert merging.whole().counts == (0, n, 0, 0, 0)

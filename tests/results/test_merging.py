@@ -15,6 +15,7 @@ import pytest
 import equieffort as ee
 from equieffort.data.on_file import OnFile
 from equieffort.effort.measures import Measure
+from equieffort.errors import CostError
 from equieffort.foundations import dealing
 from equieffort.results.streaming import counting_of
 
@@ -168,6 +169,17 @@ def test_people_whose_group_is_not_known_are_placed_likewise(tmp_path):
     assert streamed.measures["assigned_least"].notna().any()
     assert str(streamed.verdict) == str(kept.verdict)
     equal(kept, streamed)
+
+
+def test_efforts_that_sums_cannot_hold_are_refused_with_the_first_person(tmp_path):
+    X = people(2000)
+    far = ee.LinearScore({"income": 1e-120}, threshold=5.0)
+    limits = ee.Feature("actionable", lower=-np.inf, upper=np.inf)
+    schema = ee.Schema(sensitive="sex", protected="female", favourable=True, features={"income": limits})
+    streaming = ee.Streaming(tmp_path / "parts", memory="4GiB")
+    with pytest.raises(CostError, match=r"people is beyond 1e\+100\. The first: 0, ") as caught:
+        ee.audit(far, written(X, tmp_path / "people", size=1500), streaming=streaming, schema=schema, scm=[])
+    assert caught.value.code == "COST_SIZE"
 
 
 class Furthest(Measure):

@@ -54,8 +54,11 @@ class OnFile(np.lib.mixins.NDArrayOperatorsMixin):
         if self._whole is None and self._some is not None:
             if isinstance(rows, int | np.integer):
                 return self._some(np.array([range(self.size)[rows]], dtype=np.int64))[0]
-            if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu" and len(rows) <= min(MOST, self.size // 2):
-                return self._some(rows % self.size)
+            if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu" and rows.ndim == 1:
+                if ((rows < -self.size) | (rows >= self.size)).any():
+                    raise IndexError(f"a row is asked for that is none of {self.size}")
+                if len(rows) <= min(MOST, self.size // 2):
+                    return self._some(np.where(rows < 0, rows + self.size, rows).astype(np.int64))
         return self.whole()[rows]
 
     def __iter__(self) -> Iterator[Any]:

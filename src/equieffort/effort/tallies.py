@@ -92,6 +92,10 @@ class GroupTally:
         return Sample(self.at(budget), efforts, efforts if self.stats.is_settled else self.least(n))
 
 
+NOBODY = GroupTally()
+"""Changes nothing that it is merged with."""
+
+
 def _sorted(parts: Sequence[Floats], n: int = 0) -> Floats:
     """All together; of n people, if that is more, those of whom nothing is known at the end."""
     at = sum(map(len, parts))
@@ -118,11 +122,6 @@ class Tally:
     def counts(self) -> tuple[int, ...]:
         """How many people have each status."""
         return tuple(map(sum, zip(*(one.stats.counts for one in self.groups), strict=True)))
-
-    @property
-    def most(self) -> float:
-        """The largest effort that is known; below any where there is none."""
-        return max(one.stats.costs.most for one in self.groups)
 
     @property
     def is_sorted(self) -> bool:
@@ -190,8 +189,10 @@ class Tallying:
 
     def of(self, people: Outcomes) -> Tally:
         """Some people."""
-        members = (people.only(people.codes == code) for code in range(self.groups))
-        return Tally(tuple(GroupTally.of(mine, self.budget, self.keep) for mine in members))
+        found = [NOBODY] * self.groups
+        for code in np.unique(people.codes).tolist():
+            found[code] = GroupTally.of(people.only(people.codes == code), self.budget, self.keep)
+        return Tally(tuple(found))
 
     def merged(self, parts: Sequence[Tally]) -> Tally:
         """Those of any split together; nobody without parts."""
@@ -200,4 +201,31 @@ class Tallying:
     @property
     def nobody(self) -> Tally:
         """Changes nothing that it is added to."""
-        return Tally((GroupTally(),) * self.groups)
+        return Tally((NOBODY,) * self.groups)
+
+
+TOGETHER = 16
+"""Tallies that are merged as soon as there are so many of one size."""
+
+
+@dataclass(eq=False)
+class Merging:
+    """Tallies as they come in, in any order; so few of them stay at a time that their number does not matter."""
+
+    counting: Tallying
+    levels: list[list[Tally]] = field(default_factory=list)
+    """Those that were sent, those of so many of them, and so on: no effort is sorted often."""
+
+    def take(self, tally: Tally) -> None:
+        """One more."""
+        for level in self.levels:
+            level.append(tally)
+            if len(level) < TOGETHER:
+                return
+            tally = self.counting.merged(level)
+            level.clear()
+        self.levels.append([tally])
+
+    def whole(self) -> Tally:
+        """All together."""
+        return self.counting.merged([one for level in self.levels for one in level])

@@ -117,10 +117,6 @@ class Tallied(Protocol):
     def counts(self) -> tuple[int, ...]:
         """How many people have each status."""
 
-    @property
-    def most(self) -> float:
-        """The largest effort that is known."""
-
 
 class Counting(Protocol):
     """How people are counted, wherever that is done."""

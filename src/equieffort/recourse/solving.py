@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Missing, number
-from equieffort.errors import CostError, EquieffortError, ParameterError, SchemaError, Setting, label, many, warn
+from equieffort.data.frames import Missing
+from equieffort.errors import EquieffortError, ParameterError, SchemaError, Setting, label, many, warn
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.dealing import Dealing, Span
 from equieffort.foundations.log import log, stage
 from equieffort.foundations.progress import Progress, Watched, watcher
-from equieffort.foundations.tolerances import LARGEST, is_closed
+from equieffort.foundations.tolerances import is_closed
 from equieffort.foundations.workers import Crew, Shared, crew
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.checkpoints import Checkpoint, OpenCheckpoint
 from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.limits import Limit
-from equieffort.recourse.parts import PartSolver, SolvedPart, SolveJob, needed_columns
+from equieffort.recourse.parts import PartSolver, SolvedPart, SolveJob, check_efforts, needed_columns
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
@@ -138,7 +138,7 @@ class _Filling:
     def _put(self, start: int, part: SolvedPart) -> None:
         part.put_into(self.table, start)
         rows = slice(start, start + len(part))
-        _check_efforts(self.table, rows)
+        check_efforts(self.table, rows)
         groups = self.table.groups.codes[rows][part.outside]
         self.outside += np.bincount(groups, minlength=len(self.outside))
         self.done += len(part)
@@ -148,19 +148,6 @@ class _Filling:
         if self.watching is not None:
             note = f"{self.stuck:,} infeasible so far" if self.done else ""
             self.watching("solving", self.done, len(self.table), *([note] if note else []))
-
-
-def _check_efforts(table: RecourseTable, rows: slice) -> None:
-    """Refuse efforts that no mean or spread can be computed of: limits or thresholds far beyond what anybody has."""
-    beyond = table.has_action[rows] & (table.cost[rows] > LARGEST)
-    if beyond.any():
-        first = int(beyond.argmax())
-        raise CostError(
-            "COST_SIZE",
-            f"The effort of {many(int(beyond.sum()), 'person', 'people')} is beyond {LARGEST:g}. The first: "
-            f"{table.data.index[rows][first]!r}, {number(float(table.cost[rows][first]))}.",
-            fix="Choose smaller weights or larger scales, or limit how far the features may go (lower, upper).",
-        )
 
 
 def check_solver(solver: Any) -> None:
@@ -217,7 +204,7 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
     own = SolvedSource(source.problem, engine, choice.prepared, source.data.iloc[rows], lacking)
     part = RecourseTable.blank(own, groups)
     ActionVerifier(source.problem.scaled, choice.prepared, part.data, lacking).run(part, 0)
-    _check_efforts(part, slice(None))
+    check_efforts(part, slice(None))
     merged = _merged(table, part, rows, engine.gap)
     return replace(merged, source=replace(source, further=engine))
 
@@ -230,7 +217,7 @@ def solve_rows(people: People, choice: Choice, rows: npt.NDArray[np.intp]) -> Re
     own = SolvedSource(problem, engine, choice.prepared, people.frame.iloc[rows], lacking)
     part = RecourseTable.blank(own, groups)
     ActionVerifier(problem.scaled, choice.prepared, part.data, lacking).run(part, 0)
-    _check_efforts(part, slice(None))
+    check_efforts(part, slice(None))
     return part
 
 

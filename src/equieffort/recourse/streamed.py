@@ -31,7 +31,7 @@ from equieffort.foundations.saved import as_data, read_json
 from equieffort.foundations.workers import Job, Ready
 from equieffort.recourse.checkpoints import OTHER_HASH, sealed, unsealed, warn_of_damage
 from equieffort.recourse.part_source import OUTCOMES, Counting, Outcomes, fact_columns
-from equieffort.recourse.parts import PartSolver, SolvedPart, SolveJob
+from equieffort.recourse.parts import PartSolver, SolvedPart, SolveJob, check_efforts
 from equieffort.recourse.status import Status, Termination
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import Groups
@@ -172,6 +172,7 @@ class PieceSolver(Ready):
             for start, read in self.reader.batches(people):
                 mine = read[list(job.columns)]
                 part, table = self.solver.solve(mine)
+                check_efforts(table, slice(None))
                 codes = job.keys.of_people(mine, job.codes)
                 kept.add(part, codes)
                 named = read[[] if job.id is None else [job.id]]

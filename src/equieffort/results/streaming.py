@@ -24,7 +24,7 @@ from equieffort.data.parquet import Parquet, ParquetTable, bytes_in
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.measures import MEASURES, Measure
 from equieffort.effort.metrics import Centres
-from equieffort.effort.tallies import Tally, Tallying
+from equieffort.effort.tallies import Merging, Tallying
 from equieffort.errors import ParameterError, RunError, Setting, many, sentence, warn
 from equieffort.foundations.arguments import check_flag, check_instance, check_path, check_whole
 from equieffort.foundations.dealing import Dealing
@@ -214,7 +214,7 @@ def stream(
     here = PieceSolver.of(job, PartSolver(job.solve, choice.prepared, lacking))
     parts = files.cut(PART_ROWS)
     gathering = Gathering(folder, parts, token, groups.labels, counting)
-    filling = _Filling(n, groups, watching)
+    filling = _Filling(n, groups, counting, watching)
 
     def took(_first: int, _last: int, piece: SolvedPiece) -> None:
         filling.take([piece])
@@ -241,7 +241,7 @@ def stream(
     room = bytes_in(how.memory) - n * ASKED_BYTES - BASE_BYTES
     held = PartsSource(
         problem.schema, problem.encoding, _numbers(dtypes), folder, gathering.written(), room, how.id, files,
-        tally=counting.merged(filling.tallies),
+        tally=filling.merging.whole(),
     )  # fmt: skip
     table = held.table(groups, filling.notes, filling.ceilings, "python")
     warn_of_table(table, filling.outside)
@@ -368,16 +368,16 @@ def counting_of(groups: int, criteria: Criteria, own: Sequence[Measure]) -> Tall
 class _Filling:
     """What of everybody stays in memory."""
 
-    def __init__(self, n: int, groups: Groups, watching: Progress | None) -> None:
+    def __init__(self, n: int, groups: Groups, counting: Tallying, watching: Progress | None) -> None:
         self.n, self.watching, self.done, self.stuck = n, watching, 0, 0
-        self.tallies: list[Tally] = []
+        self.merging = Merging(counting)
         self.outside = np.zeros(len(groups.labels), dtype=np.int64)
         self.notes: dict[int, Any] = {}
         self.ceilings: dict[int, float] = {}
 
     def take(self, pieces: Sequence[SolvedPiece]) -> None:
         for piece in pieces:
-            self.tallies.append(piece.tally)
+            self.merging.take(piece.tally)
             self.outside += piece.outside
             self.notes |= {piece.start + row: note for row, note in piece.notes.items()}
             self.ceilings |= {piece.start + row: most for row, most in piece.ceilings.items()}
