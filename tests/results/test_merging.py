@@ -124,21 +124,21 @@ def test_groups_that_were_not_counted_are_read_anew(tmp_path):
 
 
 SHORT = {
-    ee.Status.UNKNOWN: ee.solvers.BranchAndBound(node_limit=20, time_limit=None),
-    ee.Status.FEASIBLE: ee.solvers.Search(budget=100, time_limit=None),
+    ee.Status.UNKNOWN: ee.solvers.BranchAndBound(node_limit=14, time_limit=None),
+    ee.Status.FEASIBLE: ee.solvers.Search(budget=40, time_limit=None),
 }
 """What leaves people open: so little work that nothing is known of some, or no proof that an action is the cheapest."""
 
 
 @pytest.fixture(scope="module", params=SHORT)
 def unsettled(request, tmp_path_factory) -> tuple[ee.Audit, ee.Audit, Path]:
-    X, folder = people(300, seed=3), tmp_path_factory.mktemp("unsettled")
+    X, folder = people(150, seed=3), tmp_path_factory.mktemp("unsettled")
     fitted, asked = model(X, "boosted"), arguments(X, "boosted") | {"subgroups": None}
     asked["solver"] = SHORT[request.param]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         kept = ee.audit(fitted, X, **asked)
-        source = written(X, folder / "people", size=90)
+        source = written(X, folder / "people", size=40)
         streamed = ee.audit(fitted, source, streaming=ee.Streaming(folder / "parts"), **asked)
     assert kept.recourse.counts[request.param] > 9
     return kept, streamed, folder
@@ -156,6 +156,53 @@ def test_people_who_are_not_solved_to_the_end_bound_measures_likewise(unsettled)
         pd.testing.assert_frame_equal(one.unsettled, kept.unsettled, check_exact=True)
         equal(kept, one)
     assert (kept.measures["least"] < kept.measures["most"]).any()
+
+
+def broken_off(source: ee.scale.Parquet, folder: Path, fitted, asked: dict) -> None:
+    """A run that is interrupted when half of its people are solved."""
+
+    def until(stage: str, done: int, total: int, note: str = "") -> None:
+        if stage == "solving" and done >= total / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ee.audit(fitted, source, streaming=ee.Streaming(folder), progress=until, **asked)
+    assert list(folder.glob("_part-*.json"))
+
+
+def test_people_whom_the_clock_ended_are_counted_and_named_also_of_a_run_that_went_on(tmp_path):
+    """No search gets anywhere in a billionth of a second."""
+    X = people(120)
+    fitted, source = model(X), written(X, tmp_path / "people", size=25)
+    asked = arguments(X) | {"solver": ee.Milp(time_limit=1e-9), "subgroups": None}
+    kept = ee.audit(fitted, X, **asked)
+    broken_off(source, tmp_path / "gone on", fitted, asked)
+    resumed = ee.audit(fitted, source, streaming=ee.Streaming(tmp_path / "gone on", resume=True), **asked)
+    shared = ee.audit(fitted, source, streaming=ee.Streaming(tmp_path / "shared"), executor=Weighing(), **asked)
+    refused = np.flatnonzero(np.asarray(kept.recourse.is_unfavourable))
+    for one in (resumed, shared):
+        assert one.provenance.ended_by_clock == kept.provenance.ended_by_clock
+        assert one.provenance.ended_by_clock.count == len(refused)
+        assert one.provenance.ended_by_clock.first == tuple(map(str, refused[:20]))
+        told = [[str(w) for w in made.warnings if w.code in ("RUN_CLOCK", "RECOURSE_UNKNOWN")] for made in (one, kept)]
+        assert len(told[0]) == 2
+        assert told[0] == told[1]
+        assert str(one.verdict) == str(kept.verdict)
+        assert one.measures.to_csv() == kept.measures.to_csv()
+
+
+def test_pieces_that_are_gone_on_from_are_counted_again_to_the_same_bits(unsettled, tmp_path):
+    kept, streamed, folder = unsettled
+    X = people(150, seed=3)
+    fitted, asked = model(X, "boosted"), arguments(X, "boosted") | {"subgroups": None}
+    asked["solver"] = next(solver for solver in SHORT.values() if repr(solver) == kept.provenance.solver.name)
+    source = ee.Parquet(folder / "people")
+    broken_off(source, tmp_path / "parts", fitted, asked)
+    resumed = ee.audit(fitted, source, streaming=ee.Streaming(tmp_path / "parts", resume=True), **asked)
+    assert resumed.measures.to_csv() == streamed.measures.to_csv() == kept.measures.to_csv()
+    one, other = (made.recourse.source.tally for made in (resumed, streamed))
+    assert [part.stats for part in one.groups] == [part.stats for part in other.groups]
+    assert [part.least().tobytes() for part in one.groups] == [part.least().tobytes() for part in other.groups]
 
 
 def test_people_whose_group_is_not_known_are_placed_likewise(tmp_path):
