@@ -15,7 +15,7 @@ import pytest
 import equieffort as ee
 from equieffort.data.on_file import OnFile
 from equieffort.effort.measures import Measure
-from equieffort.errors import CostError
+from equieffort.errors import CostError, RuleError
 from equieffort.foundations import dealing
 from equieffort.results.streaming import counting_of
 
@@ -105,6 +105,37 @@ def test_without_room_for_everybody_subgroups_are_counted_some_people_at_a_time(
     assert narrow.measures.to_csv() == kept.measures.to_csv()
     assert not any(column.is_read for column in columns(narrow))
     assert set(narrow.measures["level"]) == {"system", "subgroup"}
+
+
+RULES = {
+    "years < 5 and job = 'full'": "",
+    "job in ('none', 'prt')": "'prt' matches nobody. Did you mean 'part'?",
+    "job = 'nine'": "'nine' matches nobody. Did you mean 'none'?",
+    "sex = 'female' or income > 3.5": "",
+    "job > 3": "job",
+}
+"""Rules, and what is said of them: as a warning, or since there is nothing to compare."""
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_is_asked_some_people_at_a_time_and_says_what_it_says_of_a_table(tmp_path, monkeypatch, rule):
+    X = people(1200)
+    # Nobody of the last part works part-time, and in no part is everything that rules name.
+    X.loc[1000:, "job"] = "full"
+    asked = arguments(X) | {"subgroups": None}
+    streaming = ee.Streaming(tmp_path / "parts", sample=1000)
+    streamed = ee.audit(model(X), written(X, tmp_path / "people", size=200), streaming=streaming, **asked)
+    found = []
+    for made in (ee.audit(model(X), X, **asked), streamed):
+        with warnings.catch_warnings(record=True) as kept:
+            warnings.simplefilter("always")
+            try:
+                told = str(made.subgroup(rule))
+            except RuleError as error:
+                told = str(error)
+        found.append((told, [str(one.message) for one in kept]))
+    assert found[0] == found[1]
+    assert RULES[rule] in found[0][0] + "".join(found[0][1])
 
 
 def test_groups_that_were_not_counted_are_read_anew(tmp_path):

@@ -308,6 +308,14 @@ class PartsSource(TableSource):
         """Some columns of everybody."""
         return {name: self.column(name).to_numpy() for name in names if name in self.names}
 
+    def in_batches(self, names: Sequence[str]) -> Iterator[dict[str, npt.NDArray[Any]]]:
+        """The same of some people at a time, one after the other."""
+        self.check()
+        held = [name for name in names if name in self.names]
+        for group in self.parts.groups:
+            for _, frame in group.batches([FACT + name for name in held], READ_ROWS):
+                yield {name: self._typed(name, frame[FACT + name]).to_numpy() for name in held}
+
     def facts(self, rows: Rows) -> Floats:
         """Factual people, encoded."""
         return self._facts(self._read(rows, [FACT + name for name in self.encoding.names]))
