@@ -28,7 +28,10 @@ from sklearn.neural_network import MLPClassifier
 import equieffort as ee
 from equieffort.effort.measures import Sample
 from equieffort.effort.metrics import curve
+from equieffort.effort.tallies import Tallying
 from equieffort.foundations.jit import compile_at_once
+from equieffort.recourse.part_source import Outcomes
+from equieffort.recourse.status import Status
 
 try:
     from benchmarks.curves import cpu
@@ -271,16 +274,21 @@ def plan() -> None:
         "forest 100 x 6, 4 actions": cpu(forest(100, 6), 2) / 100,
     }
     rng = np.random.default_rng(0)
-    part = Sample.solved(np.where(rng.random(PART // 4) < 0.1, np.inf, rng.exponential(size=PART // 4)), PART // 4)
-    merging = cpu(lambda: _merged([part.stats] * 1000), 2) / 1000
-    parts, row = PEOPLE // PART, _row_bytes(n)
+    people, declared, sorting = _people(rng), Tallying(2, 2.0, keep=False), Tallying(2)
+    sums, efforts = declared.of(people), sorting.of(people)
+    merging = cpu(lambda: declared.merged([sums] * 1000), 2) / 1000
+    together = cpu(lambda: sorting.merged([efforts] * 10), 2) / (10 * PART)
+    parts, row, routes = PEOPLE // PART, _row_bytes(n), int(np.isfinite(people.cost).sum())
     for name, each in seconds.items():
         hours = each * PEOPLE / 3600
         print(f"{name}: {1e6 * each:,.2f} microseconds of CPU a person, {hours:,.1f} hours for {PEOPLE:.0e}")
-    print(f"statistics of a part of {PART:,} people and a group: {_bytes(part.stats):,} bytes pickled, "
-          f"{2 * _bytes(part.stats) * parts / 1e6:.1f} MB for all parts and two groups")  # fmt: skip
-    print(f"merging them: {1e6 * merging:.0f} microseconds each, {2 * merging * parts:.2f} s for all, on one core; "
+    print(f"what is sent of {PART:,} people in two groups, the budget declared: {_bytes(sums):,} bytes pickled, "
+          f"{_bytes(sums) * parts / 1e6:.1f} MB for all")  # fmt: skip
+    print(f"merging that: {1e6 * merging:.0f} microseconds each, {merging * parts:.2f} s for all, on one core; "
           f"exact sums in any order: {_same_in_any_order(rng)}")  # fmt: skip
+    print(f"with sorted efforts: {_bytes(efforts) / routes:.2f} bytes a refused person with a route, who are "
+          f"{routes / PART:.0%} here, {_bytes(efforts) * parts / 1e9:.1f} GB for all; merging {1e9 * together:.0f} ns "
+          "a person")  # fmt: skip
     print(f"recourse table as Parquet parts: {row:.1f} bytes a person, {row * PEOPLE / 1e9:.0f} GB")
     print(f"\nsimulated: {parts:,} parts, 1 % of tries die half-way and cost a minute, speeds vary by 20 %")
     for name, each in seconds.items():
@@ -289,6 +297,16 @@ def plan() -> None:
             best = each * PEOPLE / workers
             print(f"{name}, {workers:>5,} workers: {took / 60:>8,.1f} min, {took / best:.2f} times the least there is, "
                   f"{lost:,} tries lost")  # fmt: skip
+
+
+def _people(rng: np.random.Generator) -> Outcomes:
+    """A part of which half were refused, and nine in ten of those have a route."""
+    drawn = rng.random(PART)
+    status = np.select([drawn < 0.5, drawn < 0.95], [Status.NOT_NEEDED, Status.OPTIMAL], Status.INFEASIBLE)
+    cost = np.where(status == Status.OPTIMAL, rng.exponential(size=PART), np.nan)
+    bound = np.where(status == Status.INFEASIBLE, np.inf, cost)
+    codes = rng.integers(0, 2, PART).astype(np.int16)
+    return Outcomes(status.astype(np.int8), cost, bound, np.zeros(PART, dtype=bool), codes)
 
 
 def _bytes(value: Any) -> int:

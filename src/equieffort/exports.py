@@ -33,7 +33,7 @@ from equieffort.effort.verdict import REASONS, Assessment, Finding, Verdict
 from equieffort.errors import ParameterError
 from equieffort.foundations.version import __version__
 from equieffort.models.fidelity import Refusals, Surrogate
-from equieffort.recourse.status import Infeasibility, Reason, Termination
+from equieffort.recourse.status import Infeasibility, Reason, Status, Termination
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit
 from equieffort.words.shown import caveats
@@ -82,7 +82,7 @@ def summary(audit: Audit) -> dict[str, Any]:
         "obstacles": _counted(people, Infeasibility),
         "endings": _counted(people, Termination),
         "people": len(people),
-        "unfavourable": int(people.is_unfavourable.sum()),
+        "unfavourable": sum(count for status, count in enumerate(people.counts) if status != Status.NOT_NEEDED),
         "criteria": audit.criteria.to_dict(),
         "warnings": [{"code": w.code, "what": w.what, "why": w.why, "fix": w.fix} for w in audit.warnings],
         "provenance": plain(_provenance(audit)),

@@ -107,7 +107,7 @@ def test_a_run_that_is_interrupted_goes_on_from_the_parts_it_finished(spec, fold
     done = interrupted(spec, call, monkeypatch)
     assert "What is finished is kept in out.parts. To go on: equieffort" in done.stderr
     (folder / "out.parts" / "part-000002.parquet").write_bytes(b"damaged")
-    monkeypatch.setattr("equieffort.results.streaming.forget_slim", lambda folder: None)
+    monkeypatch.setattr("equieffort.results.streaming.forget_pieces", lambda folder: None)
     monkeypatch.setattr(
         streamed.PieceSolver, "do", lambda self, piece: (solved.append(piece.number), solve(self, piece))[1]
     )

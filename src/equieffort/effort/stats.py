@@ -11,10 +11,11 @@ rounded once when they are read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from math import frexp, nan, sqrt
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,8 @@ from equieffort.foundations.tolerances import is_closed
 from equieffort.recourse.solvers import Status
 
 LIMB = 32
+AT_ONCE = 65_536
+"""Values of which digits are in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,11 @@ def limbs(values: Floats) -> tuple[npt.NDArray[np.int64], int]:
 
 def exact_sum(values: Floats) -> ExactSum:
     """The sum of finite doubles without rounding."""
-    if len(values) == 0:
-        return ExactSum()
+    some = (_exact_sum(values[start : start + AT_ONCE]) for start in range(0, len(values), AT_ONCE))
+    return reduce(add, some, ExactSum())
+
+
+def _exact_sum(values: Floats) -> ExactSum:
     digits, lowest = limbs(values)
     units = reduce(lambda total, digit: (total << LIMB) + int(digit), digits.sum(axis=0)[::-1].tolist(), 0)
     return ExactSum(units, lowest) if units else ExactSum()
@@ -210,29 +216,27 @@ class EffortStats:
         unknown = status == Status.UNKNOWN
         costs = cost[acting]
         bounds = certain_bounds(costs, bound[acting])
-        stuck = int(np.sum(status == Status.INFEASIBLE))
         sums = Sums.of(costs, rounded)
-        settled = np.array_equal(costs, bounds)
-        capped, capped_bounds = Sums(), Sums()
-        if budget is not None:
-            capped = Sums.of(np.minimum(costs, budget), rounded).with_more(stuck + int(unknown.sum()), budget)
-            capped_bounds = (
-                capped
-                if settled and not unknown.any()
-                else Sums.of(np.minimum(np.concatenate([bounds, bound[unknown]]), budget)).with_more(stuck, budget)
-            )
         most = np.inf if ceiling is None else float(ceiling[unknown].max(initial=-np.inf))
-        return cls(
+        found = cls(
             len(status),
             tuple(np.bincount(status, minlength=len(Status)).tolist()),
             sums,
-            sums if settled else Sums.of(bounds),
-            capped,
-            capped_bounds,
-            float(bound[unknown].min(initial=np.inf)),
-            most if unknown.any() else -np.inf,
-            budget,
+            sums if np.array_equal(costs, bounds) else Sums.of(bounds),
+            least_unknown=float(bound[unknown].min(initial=np.inf)),
+            most_unknown=most if unknown.any() else -np.inf,
         )
+        return found.capped_at(budget, costs, np.concatenate([bounds, bound[unknown]]), rounded)
+
+    def capped_at(self, budget: float | None, costs: Floats, bounds: Floats, rounded: bool = False) -> EffortStats:
+        """The same people with nobody above a budget, given in any order what their actions cost (`costs`), and the
+        least that an action can cost of whoever has one or may have one (`bounds`)."""
+        if budget is None:
+            return replace(self, capped=Sums(), capped_bounds=Sums(), budget=None)
+        stuck = self.count(Status.INFEASIBLE)
+        capped = Sums.of(np.minimum(costs, budget), rounded).with_more(stuck + self.n_unknown, budget)
+        least = capped if self.is_settled else Sums.of(np.minimum(bounds, budget)).with_more(stuck, budget)
+        return replace(self, capped=capped, capped_bounds=least, budget=budget)
 
     def __add__(self, other: EffortStats) -> EffortStats:
         if self.n and other.n and self.budget != other.budget:

@@ -8,22 +8,34 @@ feature adds to the cost (`share_*`) and why there is no way (`why`, as JSON).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Column, Encoding, Floats
+from equieffort.data.on_file import OnFile
 from equieffort.data.parquet import ParquetTable
 from equieffort.errors import ParameterError, RunError
 from equieffort.foundations.saved import read_json
 from equieffort.recourse.parts import SolvedPart
-from equieffort.recourse.status import Reason, Status, fact_from_dict
-from equieffort.recourse.table import ByColumn, RecourseTable, Rows, TableSource
+from equieffort.recourse.status import Reason, Status, Termination, fact_from_dict
+from equieffort.recourse.table import (
+    Audience,
+    ByColumn,
+    RecourseTable,
+    Rows,
+    TableSource,
+    known_efforts,
+    open_ceilings,
+)
+from equieffort.world.groups import Groups
 from equieffort.world.schema import Schema
 
 MOST_AT_ONCE = 200_000
@@ -38,6 +50,82 @@ PART_COLUMNS = ("row", "group", "status", "cost", "bound", "outside_limits", "va
 """What a part has of everybody, beside the columns of features."""
 PREFIXES = ("do_", "delta_", FACT, THEN, SHARE)
 """How names of columns of features begin."""
+OUTCOMES: dict[str, Any] = {
+    "status": np.int8, "cost": np.float64, "bound": np.float64, "vanishing": np.bool_, "group": np.int16,
+}  # fmt: skip
+"""The columns that measures are read from, and what they are in memory."""
+
+
+# -- what measures read ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What came of some people: all that measures read of them."""
+
+    status: npt.NDArray[np.int8]
+    cost: Floats
+    bound: Floats
+    vanishing: Bools
+    codes: npt.NDArray[np.int16]
+    """Their groups."""
+    ceilings: Mapping[int, float] = field(default_factory=dict)
+    """By row, counted from the first of them, the most that an action of an unknown one can cost, if that is known."""
+
+    @classmethod
+    def read(cls, rows: pd.DataFrame, labels: Sequence[str], ceilings: Mapping[int, float]) -> Outcomes:
+        """From columns of a part."""
+        found = {name: as_kept(name, rows[name], labels) for name in OUTCOMES}
+        codes = found.pop("group")
+        return cls(**found, codes=codes, ceilings=ceilings)
+
+    @property
+    def effort(self) -> Floats:
+        """The cost of each action, NaN without one."""
+        return known_efforts(self.status, self.cost, self.vanishing)
+
+    @property
+    def ceiling(self) -> Floats:
+        """The most that an action can cost where the recourse is unknown."""
+        return open_ceilings(self.status, self.ceilings)
+
+    def only(self, members: Bools) -> Outcomes:
+        """Some of them."""
+        places = np.cumsum(members) - 1 if self.ceilings else members
+        return Outcomes(
+            self.status[members], self.cost[members], self.bound[members], self.vanishing[members],
+            self.codes[members], {int(places[row]): most for row, most in self.ceilings.items() if members[row]},
+        )  # fmt: skip
+
+
+def as_kept(name: str, told: pd.Series, labels: Sequence[str]) -> npt.NDArray[Any]:
+    """What a part tells as it is in memory: statuses and groups as codes."""
+    if name not in ("status", "group"):
+        return told.to_numpy(dtype=OUTCOMES[name])
+    codes = pd.Categorical(
+        told, categories=[status.text for status in Status] if name == "status" else list(labels)
+    ).codes
+    if (codes < 0).any():
+        raise ValueError("a status is none of those there are, or a group none of its own")
+    return codes.astype(OUTCOMES[name])
+
+
+class Tallied(Protocol):
+    """What is kept of some people by group. It adds, to the same bits however people were split."""
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many people have each status."""
+
+
+class Counting(Protocol):
+    """How people are counted, wherever that is done."""
+
+    def of(self, people: Outcomes) -> Any:
+        """Some people's `Tallied`."""
+
+    def merged(self, parts: Sequence[Any]) -> Any:
+        """That of all parts together."""
 
 
 # -- written -----------------------------------------------------------------------------------------------------------
@@ -177,6 +265,12 @@ class PartsSource(TableSource):
     """A column of the parts that names people."""
     people: ParquetTable | None = None
     """The files that people came from, in the run itself."""
+    labels: tuple[str, ...] = ()
+    """Of the groups, by their code."""
+    tally: Any = None
+    """What everybody adds up to, a `Tallied`, as whoever solved them counted."""
+    whole: Mapping[str, OnFile] = field(default_factory=dict, repr=False)
+    """The columns that `tally` sums up."""
     _near: dict[int, pd.DataFrame] = field(default_factory=dict, repr=False)
     """People who were read because one of them was asked about, by the number of the first."""
 
@@ -213,6 +307,14 @@ class PartsSource(TableSource):
     def columns(self, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
         """Some columns of everybody."""
         return {name: self.column(name).to_numpy() for name in names if name in self.names}
+
+    def in_batches(self, names: Sequence[str]) -> Iterator[dict[str, npt.NDArray[Any]]]:
+        """The same of some people at a time, one after the other."""
+        self.check()
+        held = [name for name in names if name in self.names]
+        for group in self.parts.groups:
+            for _, frame in group.batches([FACT + name for name in held], READ_ROWS):
+                yield {name: self._typed(name, frame[FACT + name]).to_numpy() for name in held}
 
     def facts(self, rows: Rows) -> Floats:
         """Factual people, encoded."""
@@ -277,7 +379,8 @@ class PartsSource(TableSource):
 
     def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
         """Read for infeasible people; noted for others."""
-        stuck = np.array([row for row in rows if table.status[row] == Status.INFEASIBLE], dtype=np.int64)
+        asked = np.array(rows, dtype=np.int64)
+        stuck = asked[table.status[asked] == Status.INFEASIBLE]
         found: dict[int, Reason | None] = {}
         known: dict[str, Reason] = {}
         for start in range(0, len(stuck), MOST_AT_ONCE):
@@ -288,6 +391,74 @@ class PartsSource(TableSource):
                     known[why] = fact_from_dict(read_json(why.encode()))
                 found[row] = known[why] if isinstance(why, str) else None
         return [found[row] if row in found else table.notes.get(row) for row in rows]
+
+    # -- everybody, as what measures read ------------------------------------------------------------------------------
+
+    def table(
+        self, groups: Groups, notes: Mapping[int, Termination], ceilings: Mapping[int, float], audience: Audience
+    ) -> RecourseTable:
+        """The table of everybody, whose columns are read when somebody asks for them. `groups` are those of others."""
+        whole: dict[str, OnFile] = {}
+        source = replace(self, labels=groups.labels, whole=whole)
+        for name, kind in OUTCOMES.items():
+            whole[name] = OnFile(
+                len(self), np.dtype(kind), partial(source._everybody, name), partial(source._some, name)
+            )
+        away: Any = dict.fromkeys(("intervention_mask", "delta", "level"), Elsewhere(len(self), self.folder))
+        held: Any = {name: whole[name] for name in OUTCOMES if name != "group"}
+        codes: Any = whole["group"]
+        return RecourseTable(
+            source, replace(groups, codes=codes), **held, **away,
+            notes=dict(sorted(notes.items())), ceilings=dict(sorted(ceilings.items())), audience=audience,
+        )  # fmt: skip
+
+    def tally_of(self, table: RecourseTable) -> Any:
+        """What everybody adds up to; None of a table that has other columns, or other groups, than were counted."""
+        columns = [table.groups.codes if name == "group" else getattr(table, name) for name in OUTCOMES]
+        same = all(mine is self.whole.get(name) for mine, name in zip(columns, OUTCOMES, strict=True))
+        return self.tally if same and table.groups.labels == self.labels else None
+
+    def counted(self, counting: Counting, ceilings: Mapping[int, float], members: Bools | None = None) -> Any:
+        """What everybody adds up to, or some people: one pass over what measures read, some people at a time."""
+        tallies = []
+        for start, people in self.outcomes(ceilings):
+            mine = slice(start, start + len(people.status))
+            tallies.append(counting.of(people if members is None else people.only(members[mine])))
+        return counting.merged(tallies)
+
+    def outcomes(self, ceilings: Mapping[int, float]) -> Iterator[tuple[int, Outcomes]]:
+        """What came of everybody, some people at a time, with the number of the first of them."""
+        self.check()
+        rows = sorted(ceilings)
+        for group in self.parts.groups:
+            for start, frame in group.batches(list(OUTCOMES), READ_ROWS):
+                mine = rows[bisect_left(rows, start) : bisect_left(rows, start + len(frame))]
+                yield start, Outcomes.read(frame, self.labels, {row - start: ceilings[row] for row in mine})
+
+    def _everybody(self, name: str) -> npt.NDArray[Any]:
+        self.check()
+        found = np.empty(len(self), dtype=OUTCOMES[name])
+        for group in self.parts.groups:
+            for start, frame in group.batches([name], READ_ROWS):
+                found[start : start + len(frame)] = as_kept(name, frame[name], self.labels)
+        return found
+
+    def _some(self, name: str, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        return as_kept(name, self._read(rows, [name])[name], self.labels)
+
+    def counts(self, table: RecourseTable) -> tuple[int, ...]:
+        """As everybody was counted."""
+        tally = self.tally_of(table)
+        return super().counts(table) if tally is None else tally.counts
+
+    def having(self, table: RecourseTable, *wanted: Status) -> npt.NDArray[np.intp]:
+        """Read from the parts, some people at a time, if there is anybody at all."""
+        if not sum(self.counts(table)[status] for status in wanted):
+            return np.zeros(0, dtype=np.intp)
+        if self.tally_of(table) is None:
+            return super().having(table, *wanted)
+        found = [start + np.flatnonzero(np.isin(some.status, wanted)) for start, some in self.outcomes({})]
+        return np.concatenate(found)
 
     # -- some people -------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, Floats
+from equieffort.data.frames import Bools, Floats, number
+from equieffort.errors import CostError, many
+from equieffort.foundations.tolerances import LARGEST
 from equieffort.foundations.workers import Job, Ready
 from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.problem import RecourseProblem
@@ -119,6 +121,19 @@ class PartSolver(Ready):
 def ungrouped(n: int) -> Groups:
     """People of whom it does not matter here to which group they belong."""
     return Groups(("",), np.zeros(n, dtype=np.int16), (0,), Rest())
+
+
+def check_efforts(table: RecourseTable, rows: slice) -> None:
+    """Refuse efforts that no mean or spread can be computed of: limits or thresholds far beyond what anybody has."""
+    beyond = table.has_action[rows] & (table.cost[rows] > LARGEST)
+    if beyond.any():
+        first = int(beyond.argmax())
+        raise CostError(
+            "COST_SIZE",
+            f"The effort of {many(int(beyond.sum()), 'person', 'people')} is beyond {LARGEST:g}. The first: "
+            f"{table.data.index[rows][first]!r}, {number(float(table.cost[rows][first]))}.",
+            fix="Choose smaller weights or larger scales, or limit how far the features may go (lower, upper).",
+        )
 
 
 def needed_columns(problem: RecourseProblem) -> list[str]:

@@ -1,14 +1,14 @@
 """SavedParts: a table whose rows are in Parquet parts, as an audit file refers to them.
 
 The file says where the folder of the parts is, seen from itself, and gives the hash of each part: one that is missing
-or was changed is refused by its name. Statuses, costs, bounds and groups are read into memory; the rest is read from
-the parts when it is asked for.
+or was changed is refused by its name. Statuses, costs, bounds and groups are checked and counted in one pass, some
+people at a time; nobody stays in memory, and everything is read from the parts when it is asked for.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -21,9 +21,9 @@ from equieffort.data.frames import Bools, Column, Encoding
 from equieffort.data.parquet import ParquetTable, file_hash
 from equieffort.errors import AuditFileError
 from equieffort.foundations.saved import APART, from_fields
-from equieffort.recourse.part_source import Elsewhere, PartsSource
+from equieffort.recourse.part_source import Counting, Outcomes, PartsSource
 from equieffort.recourse.saved_table import EFFORT_CHECKS, NUMBERS, groups_wrong, roles_wrong
-from equieffort.recourse.status import Status, Termination
+from equieffort.recourse.status import ACTING, UNSETTLED, Status, Termination
 from equieffort.recourse.table import Audience, RecourseTable
 from equieffort.world.groups import Groups
 from equieffort.world.schema import Schema, check_kinds
@@ -62,7 +62,7 @@ class SavedParts:
     notes: Mapping[int, Any]
     ceilings: Mapping[int, float]
     arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict, metadata=APART)
-    """Read from the parts."""
+    """None: everybody is in the parts."""
 
     @classmethod
     def of(cls, table: RecourseTable, source: PartsSource, target: Path) -> SavedParts:
@@ -88,26 +88,22 @@ class SavedParts:
         )
 
     @classmethod
-    def read(cls, said: Any, place: Path) -> RecourseTable:
-        """The table, if what the file says fits together and the parts are what was written."""
+    def read(cls, said: Any, place: Path, counting: Callable[[int], Counting]) -> RecourseTable:
+        """The table, if what the file says fits together and the parts are what was written.
+
+        `counting` says how people of so many groups are counted.
+        """
         found: SavedParts = from_fields(cls, said, arrays={})
         folder = (place.parent / found.folder).resolve()
         files = found._files(folder)
-        columns = {name: files.column(name).to_numpy() for name in ("cost", "bound", "vanishing")}
-        texts = {name: files.column(name) for name in ("status", "group")}
-        object.__setattr__(found, "arrays", {
-            "status": _codes(texts["status"], [status.text for status in Status], np.int8),
-            "codes": _codes(texts["group"], list(found.groups["labels"]), np.int16),
-            **columns,
-        })  # fmt: skip
-        found._check()
-        source = PartsSource(found.schema, Encoding(found.columns), found.dtypes, folder, files, found.room, found.id)
-        elsewhere: Any = Elsewhere(found.n, folder)
-        return RecourseTable(
-            source, found.grouped, **{name: found[name] for name in ("status", "cost", "bound", "vanishing")},
-            intervention_mask=elsewhere, delta=elsewhere, level=elsewhere, notes=found.facts,
-            ceilings={row: float(most) for row, most in found.ceilings.items()}, audience=found.audience,
+        nobody = Groups.from_dict(found.groups, np.zeros(0, dtype=np.int16), found.schema.sensitive_columns)
+        source = PartsSource(
+            found.schema, Encoding(found.columns), found.dtypes, folder, files, found.room, found.id,
+            labels=nobody.labels,
         )  # fmt: skip
+        ceilings = {row: float(most) for row, most in found.ceilings.items()}
+        tally = found._counted(source, nobody, counting(len(nobody.labels)))
+        return replace(source, tally=tally).table(nobody, found.facts, ceilings, found.audience)
 
     def _files(self, folder: Path) -> ParquetTable:
         """The parts, each of which is what was written."""
@@ -130,24 +126,27 @@ class SavedParts:
         digests = {path.resolve(): part.sha256 for path, part in zip(paths, self.parts, strict=True)}
         return replace(files, digests=digests)
 
-    def _check(self) -> None:
+    def _counted(self, source: PartsSource, groups: Groups, counting: Counting) -> Any:
+        """What everybody adds up to; what does not fit together is refused."""
         check_kinds(self.schema, Encoding(self.columns))
-        whole = [("the roles of the groups do not fit together", groups_wrong)]
-        whole += [("the protected groups are not those of the schema", roles_wrong)]
-        for sentence, broken in (*whole, *EFFORT_CHECKS):
-            if np.atleast_1d(broken(self)).any():
-                raise ValueError(sentence)
-        unsettled = self.has(Status.FEASIBLE, Status.UNKNOWN)
-        if any(not (0 <= row < self.n and unsettled[row]) for row in self.notes):
-            raise ValueError("reasons are given for people who have none")
-        unknown = self.has(Status.UNKNOWN)
-        if any(not (0 <= row < self.n and unknown[row] and most >= 0) for row, most in self.ceilings.items()):
-            raise ValueError("limits of costs are given for people who have none")
-
-    # -- what checks ask ----------------------------------------------------------------------------------------------
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return self.arrays[name]
+        grouped = _Grouped(self.schema, groups)
+        if groups_wrong(grouped):
+            raise ValueError("the roles of the groups do not fit together")
+        if roles_wrong(grouped):
+            raise ValueError("the protected groups are not those of the schema")
+        told = [_Told("reasons", self.notes, UNSETTLED)]
+        told += [_Told("limits of costs", self.ceilings, (Status.UNKNOWN,))]
+        if any(one.strangers(self.n) for one in told) or any(not most >= 0 for most in self.ceilings.values()):
+            raise ValueError("reasons or limits of costs are given for people who have none")
+        tallies = []
+        for start, people in source.outcomes({row: float(most) for row, most in self.ceilings.items()}):
+            for sentence, broken in EFFORT_CHECKS:
+                if np.any(broken(_Some(people))):
+                    raise ValueError(sentence)
+            for one in told:
+                one.check(start, people)
+            tallies.append(counting.of(people))
+        return counting.merged(tallies)
 
     @property
     def n(self) -> int:
@@ -155,31 +154,54 @@ class SavedParts:
         return sum(part.rows for part in self.parts)
 
     @cached_property
-    def grouped(self) -> Groups:
-        """The groups and everybody's."""
-        return Groups.from_dict(self.groups, self["codes"], self.schema.sensitive_columns)
-
-    @cached_property
     def facts(self) -> dict[int, Termination]:
         """Why nothing better is known of people."""
         return {row: Termination.from_dict(fact) for row, fact in self.notes.items()}
 
+
+@dataclass(frozen=True)
+class _Grouped:
+    """What checks of the groups ask."""
+
+    schema: Schema
+    grouped: Groups
+
+
+@dataclass(frozen=True, eq=False)
+class _Some:
+    """What checks of efforts ask, of some people."""
+
+    people: Outcomes
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        found: npt.NDArray[Any] = getattr(self.people, name)
+        return found
+
     def has(self, *wanted: Status) -> Bools:
         """Who has one of these statuses."""
-        return np.isin(self["status"], wanted)
+        return np.isin(self.people.status, wanted)
 
-    @cached_property
+    @property
     def acting(self) -> Bools:
         """Who has an action."""
-        return self.has(Status.OPTIMAL, Status.FEASIBLE)
+        return self.has(*ACTING)
 
 
-def _codes(texts: Any, known: list[str], dtype: Any) -> npt.NDArray[Any]:
-    """Codes of texts; one that is not known is refused."""
-    codes = texts.astype("category").cat.set_categories(known).cat.codes.to_numpy()
-    if (codes < 0).any():
-        raise ValueError("a status is none of those there are, or a group none of its own")
-    return codes.astype(dtype)
+class _Told:
+    """What is told of single people, who must be of a status that has it."""
+
+    def __init__(self, what: str, about: Mapping[int, Any], may: tuple[Status, ...]) -> None:
+        self.what, self.may, self.rows = what, may, np.array(sorted(about), dtype=np.int64)
+
+    def strangers(self, n: int) -> bool:
+        """Whether it is told of somebody who is not there."""
+        return bool(((self.rows < 0) | (self.rows >= n)).any())
+
+    def check(self, start: int, people: Outcomes) -> None:
+        """Refuse it of others among some people."""
+        mine = self.rows[slice(*np.searchsorted(self.rows, (start, start + len(people.status))))] - start
+        if not np.isin(people.status[mine], self.may).all():
+            raise ValueError(f"{self.what} are given for people who have none")
 
 
 def _seen_from(target: Path, folder: Path) -> str:

@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Missing, number
-from equieffort.errors import CostError, EquieffortError, ParameterError, SchemaError, Setting, label, many, warn
+from equieffort.data.frames import Missing
+from equieffort.errors import EquieffortError, ParameterError, SchemaError, Setting, label, many, warn
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.dealing import Dealing, Span
 from equieffort.foundations.log import log, stage
 from equieffort.foundations.progress import Progress, Watched, watcher
-from equieffort.foundations.tolerances import LARGEST, is_closed
+from equieffort.foundations.tolerances import is_closed
 from equieffort.foundations.workers import Crew, Shared, crew
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.checkpoints import Checkpoint, OpenCheckpoint
 from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.limits import Limit
-from equieffort.recourse.parts import PartSolver, SolvedPart, SolveJob, needed_columns
+from equieffort.recourse.parts import PartSolver, SolvedPart, SolveJob, check_efforts, needed_columns
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
@@ -138,7 +138,7 @@ class _Filling:
     def _put(self, start: int, part: SolvedPart) -> None:
         part.put_into(self.table, start)
         rows = slice(start, start + len(part))
-        _check_efforts(self.table, rows)
+        check_efforts(self.table, rows)
         groups = self.table.groups.codes[rows][part.outside]
         self.outside += np.bincount(groups, minlength=len(self.outside))
         self.done += len(part)
@@ -148,19 +148,6 @@ class _Filling:
         if self.watching is not None:
             note = f"{self.stuck:,} infeasible so far" if self.done else ""
             self.watching("solving", self.done, len(self.table), *([note] if note else []))
-
-
-def _check_efforts(table: RecourseTable, rows: slice) -> None:
-    """Refuse efforts that no mean or spread can be computed of: limits or thresholds far beyond what anybody has."""
-    beyond = table.has_action[rows] & (table.cost[rows] > LARGEST)
-    if beyond.any():
-        first = int(beyond.argmax())
-        raise CostError(
-            "COST_SIZE",
-            f"The effort of {many(int(beyond.sum()), 'person', 'people')} is beyond {LARGEST:g}. The first: "
-            f"{table.data.index[rows][first]!r}, {number(float(table.cost[rows][first]))}.",
-            fix="Choose smaller weights or larger scales, or limit how far the features may go (lower, upper).",
-        )
 
 
 def check_solver(solver: Any) -> None:
@@ -217,7 +204,7 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
     own = SolvedSource(source.problem, engine, choice.prepared, source.data.iloc[rows], lacking)
     part = RecourseTable.blank(own, groups)
     ActionVerifier(source.problem.scaled, choice.prepared, part.data, lacking).run(part, 0)
-    _check_efforts(part, slice(None))
+    check_efforts(part, slice(None))
     merged = _merged(table, part, rows, engine.gap)
     return replace(merged, source=replace(source, further=engine))
 
@@ -230,7 +217,7 @@ def solve_rows(people: People, choice: Choice, rows: npt.NDArray[np.intp]) -> Re
     own = SolvedSource(problem, engine, choice.prepared, people.frame.iloc[rows], lacking)
     part = RecourseTable.blank(own, groups)
     ActionVerifier(problem.scaled, choice.prepared, part.data, lacking).run(part, 0)
-    _check_efforts(part, slice(None))
+    check_efforts(part, slice(None))
     return part
 
 
@@ -298,7 +285,8 @@ def _warn_outside(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
 def warn_of_table(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
     """Warn of who starts outside the limits, whom the clock ended, and of whom nothing is known."""
     _warn_outside(table, outside)
-    if len(table) > 1 and not (table.status == Status.NOT_NEEDED).any():
+    by_status = table.counts
+    if len(table) > 1 and not by_status[Status.NOT_NEEDED]:
         warn(
             "OUTCOME_ALL_UNFAVOURABLE",
             f"All {len(table)} people are decided unfavourably.",
@@ -312,8 +300,7 @@ def warn_of_table(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
             f"{' and others' if len(ended) > 5 else ''}. What is known of them may differ in another run.",
             fix=("Limit the work instead of the time where answers must come out alike: ", Setting("work limit"), "."),
         )
-    unknown = int((table.status == Status.UNKNOWN).sum())
-    if unknown:
+    if unknown := by_status[Status.UNKNOWN]:
         first = next(iter(table.notes.values()), None)
         warn(
             "RECOURSE_UNKNOWN",

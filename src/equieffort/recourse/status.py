@@ -41,6 +41,12 @@ class Status(IntEnum):
         return self.name.lower()
 
 
+ACTING = (Status.OPTIMAL, Status.FEASIBLE)
+"""Who has an action."""
+UNSETTLED = (Status.FEASIBLE, Status.UNKNOWN)
+"""Who has an action that may not be the cheapest, or nothing known at all."""
+
+
 class LimitKind(StrEnum):
     """What kind of limit stops an action; the first four are keys of a `Feature`."""
 

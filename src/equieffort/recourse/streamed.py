@@ -4,8 +4,8 @@ A part has at most `PART_ROWS` people of one row group. Whoever solves is sent a
 people where that is better for the pace, or where somebody among them ends every worker. Pieces are joined as soon as
 all of a part are there, so that parts are the same bytes whatever the pieces were.
 
-In memory stay a status, a cost, a bound and a group of each person: all that measures are read from, so that these are
-the same to the bit as of a table in memory. Everything else is in the parts and in the files that were read.
+Whoever solves a piece counts its people: sums by group and, where they are asked for, sorted efforts, which add to the
+same bits however people were split. That is what is sent back; everything about single people is in the parts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, Floats
 from equieffort.data.parquet import ParquetTable, Reader, RowGroup, file_hash
 from equieffort.data.regular import settle, written_aside
 from equieffort.errors import RunError
@@ -31,8 +30,8 @@ from equieffort.foundations.dealing import Span
 from equieffort.foundations.saved import as_data, read_json
 from equieffort.foundations.workers import Job, Ready
 from equieffort.recourse.checkpoints import OTHER_HASH, sealed, unsealed, warn_of_damage
-from equieffort.recourse.part_source import fact_columns
-from equieffort.recourse.parts import PartSolver, SolvedPart, SolveJob
+from equieffort.recourse.part_source import OUTCOMES, Counting, Outcomes, fact_columns
+from equieffort.recourse.parts import PartSolver, SolvedPart, SolveJob, check_efforts
 from equieffort.recourse.status import Status, Termination
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import Groups
@@ -45,18 +44,17 @@ ROOM = "Make room, or choose another folder, and run again."
 
 
 @dataclass(frozen=True, eq=False)
-class SlimPart:
-    """What of a piece's people stays in memory."""
+class SolvedPiece:
+    """What is told of a piece whose people are solved and written."""
 
     start: int
-    status: npt.NDArray[np.int8]
-    cost: Floats
-    bound: Floats
-    vanishing: Bools
-    codes: npt.NDArray[np.int16]
+    rows: int
+    tally: Any
+    """What they add up to."""
     outside: npt.NDArray[np.int64]
     """By group, how many start outside the declared limits."""
     notes: Mapping[int, Termination]
+    """Why those who are not solved to the end are not; rows count from the first of the piece."""
     ceilings: Mapping[int, float]
     sha256: str = ""
     """Of the file in which the rest is."""
@@ -100,6 +98,8 @@ class StreamJob(Job):
     folder: str
     size: int
     """People solved at once."""
+    counting: Counting
+    """How people are counted."""
     belongs: str
     """What a part belongs to, by hash."""
     id: str | None = None
@@ -161,17 +161,18 @@ class PieceSolver(Ready):
         named = () if job.id is None else (job.id,)
         return cls(job, solver, Reader((*job.columns, *job.more, *named), job.size, job.dtypes))
 
-    def do(self, task: Piece) -> SlimPart:
+    def do(self, task: Piece) -> SolvedPiece:
         """Its people's rows, written aside and renamed."""
         found, rows = self._solved(task.people)
         return write_piece(task, Path(self.job.folder), rows, found, self.job.belongs)
 
-    def _solved(self, people: RowGroup) -> tuple[SlimPart, list[Any]]:
-        job, kept, rows = self.job, _Kept(len(self.job.labels)), []
+    def _solved(self, people: RowGroup) -> tuple[SolvedPiece, list[Any]]:
+        job, kept, rows = self.job, _Kept(len(self.job.labels), self.job.counting), []
         try:
             for start, read in self.reader.batches(people):
                 mine = read[list(job.columns)]
                 part, table = self.solver.solve(mine)
+                check_efforts(table, slice(None))
                 codes = job.keys.of_people(mine, job.codes)
                 kept.add(part, codes)
                 named = read[[] if job.id is None else [job.id]]
@@ -181,13 +182,13 @@ class PieceSolver(Ready):
             # Where it stands in the file is not known any more.
             self.reader.close()
             raise
-        return kept.part(people.start), rows
+        return kept.piece(people.start), rows
 
 
 # -- files of pieces ---------------------------------------------------------------------------------------------------
 
 
-def write_piece(piece: Piece, folder: Path, rows: Sequence[Any], slim: SlimPart, belongs: str) -> SlimPart:
+def write_piece(piece: Piece, folder: Path, rows: Sequence[Any], solved: SolvedPiece, belongs: str) -> SolvedPiece:
     """Write the rows of a piece, and beside them what a run needs to go on from there; returns it with its hash."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -206,18 +207,21 @@ def write_piece(piece: Piece, folder: Path, rows: Sequence[Any], slim: SlimPart,
     said = {
         "belongs": belongs,
         "sha256": digest,
-        "outside": slim.outside.tolist(),
-        "notes": {row: as_data(note) for row, note in slim.notes.items()},
-        "ceilings": {row: None if np.isinf(most) else float(most) for row, most in slim.ceilings.items()},
+        "outside": solved.outside.tolist(),
+        "notes": {row: as_data(note) for row, note in solved.notes.items()},
+        "ceilings": {row: None if np.isinf(most) else float(most) for row, most in solved.ceilings.items()},
     }
     with written_aside(piece.beside(folder), ROOM, RunError) as partial:
         partial.write_bytes(sealed(json.dumps(said).encode(errors="surrogatepass")))
         settle(partial)
-    return replace(slim, sha256=digest)
+    return replace(solved, sha256=digest)
 
 
-def read_piece(piece: Piece, folder: Path, belongs: str, labels: Sequence[str]) -> SlimPart | None:
-    """A piece that this run finished before it was broken off; None where there is none, or a damaged one."""
+def read_piece(
+    piece: Piece, folder: Path, belongs: str, labels: Sequence[str], counting: Counting
+) -> SolvedPiece | None:
+    """A piece that this run finished before it was broken off, its people counted again; None where there is none, or
+    a damaged one."""
     path = piece.path(folder)
     if not piece.beside(folder).exists():
         return None
@@ -225,18 +229,15 @@ def read_piece(piece: Piece, folder: Path, belongs: str, labels: Sequence[str]) 
         said = read_json(unsealed(piece.beside(folder).read_bytes()))
         if said["belongs"] != belongs or said["sha256"] != file_hash(path):
             raise ValueError(OTHER_HASH)
-        rows = _rows_of(piece, folder, ["status", "group", "cost", "bound", "vanishing"]).to_pandas()
-        texts = [status.text for status in Status]
-        return SlimPart(
+        ceilings = {int(row): np.inf if most is None else most for row, most in said["ceilings"].items()}
+        people = Outcomes.read(_rows_of(piece, folder, list(OUTCOMES)).to_pandas(), labels, ceilings)
+        return SolvedPiece(
             piece.people.start,
-            rows["status"].cat.set_categories(texts).cat.codes.to_numpy(dtype=np.int8),
-            rows["cost"].to_numpy(dtype=np.float64),
-            rows["bound"].to_numpy(dtype=np.float64),
-            rows["vanishing"].to_numpy(dtype=bool),
-            rows["group"].cat.set_categories(list(labels)).cat.codes.to_numpy(dtype=np.int16),
+            len(people.status),
+            counting.of(people),
             np.array(said["outside"], dtype=np.int64),
             {int(row): Termination.from_dict(note) for row, note in said["notes"].items()},
-            {int(row): np.inf if most is None else most for row, most in said["ceilings"].items()},
+            ceilings,
             said["sha256"],
         )
     except Exception as error:
@@ -266,7 +267,8 @@ class Gathering:
     parts: tuple[RowGroup, ...]
     belongs: str
     labels: tuple[str, ...]
-    open: dict[int, dict[Piece, SlimPart]] = field(default_factory=dict)
+    counting: Counting
+    open: dict[int, dict[Piece, SolvedPiece]] = field(default_factory=dict)
     digests: dict[int, str] = field(default_factory=dict)
     """By part that is whole, its hash."""
 
@@ -284,22 +286,23 @@ class Gathering:
         """The people of each part."""
         return [(part.start, part.start + part.rows) for part in self.parts]
 
-    def take(self, slim: SlimPart) -> None:
+    def take(self, solved: SolvedPiece) -> None:
         """A piece was written."""
-        piece = self.piece(slim.start, slim.start + len(slim.status))
+        piece = self.piece(solved.start, solved.start + solved.rows)
         if piece.is_whole:
-            self.digests[piece.number] = slim.sha256
+            self.digests[piece.number] = solved.sha256
             return
         mine = self.open.setdefault(piece.number, {})
-        mine[piece] = slim
+        # It was counted where it came in: until its part is whole nothing of that need be kept twice.
+        mine[piece] = replace(solved, tally=None)
         if sum(one.people.rows for one in mine) == piece.part.rows:
             self._join(self.open.pop(piece.number), self.piece(*self.spans[piece.number]))
 
-    def _join(self, pieces: dict[Piece, SlimPart], whole: Piece) -> None:
+    def _join(self, pieces: dict[Piece, SolvedPiece], whole: Piece) -> None:
         ordered = sorted(pieces, key=lambda one: one.people.start)
         rows = [_rows_of(one, self.folder) for one in ordered]
-        slim = write_piece(whole, self.folder, rows, _joined([pieces[one] for one in ordered]), self.belongs)
-        self.digests[whole.number] = slim.sha256
+        told = write_piece(whole, self.folder, rows, _joined([pieces[one] for one in ordered]), self.belongs)
+        self.digests[whole.number] = told.sha256
         for one in ordered:
             for path in (one.path(self.folder), one.beside(self.folder)):
                 path.unlink(missing_ok=True)
@@ -310,9 +313,9 @@ class Gathering:
         found = ParquetTable.of(paths)
         return replace(found, digests={path.resolve(): self.digests[k] for k, path in enumerate(paths)})
 
-    def restore(self) -> tuple[list[SlimPart], list[Span]]:
+    def restore(self) -> tuple[list[SolvedPiece], list[Span]]:
         """What a run that was broken off had finished, and who is left."""
-        found: list[SlimPart] = []
+        found: list[SolvedPiece] = []
         left: list[Span] = []
         pieces = self._written()
         for number, (start, stop) in enumerate(self.spans):
@@ -320,11 +323,11 @@ class Gathering:
                 # Pieces follow one another; one that overlaps was tried again in smaller ones.
                 if first < start:
                     continue
-                slim = read_piece(self.piece(first, last), self.folder, self.belongs, self.labels)
-                if slim is None:
+                kept = read_piece(self.piece(first, last), self.folder, self.belongs, self.labels, self.counting)
+                if kept is None:
                     continue
                 left.append((start, first))
-                found.append(slim)
+                found.append(kept)
                 start = last
                 if start == stop:
                     break
@@ -346,21 +349,20 @@ class Gathering:
 PIECE = re.compile(r"_rows-(\d{12})-(\d{12})\.json")
 
 
-def _joined(parts: Sequence[SlimPart]) -> SlimPart:
-    """Of people who follow one another."""
+def _joined(parts: Sequence[SolvedPiece]) -> SolvedPiece:
+    """Of people who follow one another, without what they add up to."""
     start = parts[0].start
-    names = ("status", "cost", "bound", "vanishing", "codes")
-    whole: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return SlimPart(
+    return SolvedPiece(
         start,
-        **whole,
+        sum(part.rows for part in parts),
+        None,
         outside=np.sum([part.outside for part in parts], axis=0),
         notes={part.start - start + row: note for part in parts for row, note in part.notes.items()},
         ceilings={part.start - start + row: most for part in parts for row, most in part.ceilings.items()},
     )
 
 
-def forget_slim(folder: Path) -> None:
+def forget_pieces(folder: Path) -> None:
     """All parts are there: nobody need go on."""
     for path in [*folder.glob("_part-*.json"), *folder.glob("_rows-*"), folder / SAID]:
         with suppress(OSError):
@@ -370,26 +372,24 @@ def forget_slim(folder: Path) -> None:
 class _Kept:
     """What stays of one batch after the other."""
 
-    def __init__(self, groups: int) -> None:
-        self.parts: list[tuple[SolvedPart, npt.NDArray[np.int16]]] = []
-        self.outside = np.zeros(groups, dtype=np.int64)
+    def __init__(self, groups: int, counting: Counting) -> None:
+        self.counting, self.outside = counting, np.zeros(groups, dtype=np.int64)
         self.notes: dict[int, Termination] = {}
         self.ceilings: dict[int, float] = {}
-        self.arrays: dict[str, list[Any]] = {name: [] for name in ("status", "cost", "bound", "vanishing", "codes")}
+        self.tallies: list[Any] = []
         self.n = 0
 
     def add(self, part: SolvedPart, codes: npt.NDArray[np.int16]) -> None:
-        for name in ("status", "cost", "bound", "vanishing"):
-            self.arrays[name].append(getattr(part, name))
-        self.arrays["codes"].append(codes)
+        people = Outcomes(part.status, part.cost, part.bound, part.vanishing, codes, part.ceilings)
+        self.tallies.append(self.counting.of(people))
         self.outside += np.bincount(codes[part.outside], minlength=len(self.outside))
         self.notes |= {self.n + row: note for row, note in part.notes.items()}
         self.ceilings |= {self.n + row: most for row, most in part.ceilings.items()}
         self.n += len(part)
 
-    def part(self, start: int) -> SlimPart:
-        whole: dict[str, Any] = {name: np.concatenate(arrays) for name, arrays in self.arrays.items()}
-        return SlimPart(start, **whole, outside=self.outside, notes=self.notes, ceilings=self.ceilings)
+    def piece(self, start: int) -> SolvedPiece:
+        whole = self.counting.merged(self.tallies)
+        return SolvedPiece(start, self.n, whole, self.outside, self.notes, self.ceilings)
 
 
 def part_path(folder: Path, number: int) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Encoding, Floats
+from equieffort.data.on_file import OnFile
 from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
@@ -73,6 +74,14 @@ class TableSource(ABC):
             return self.interventions(table, everybody)[0] & table.has_action[:, None]
         return self.moved(table, everybody) if what == "moved" else self.costs(table, everybody)
 
+    def counts(self, table: RecourseTable) -> tuple[int, ...]:
+        """How many people have each status."""
+        return tuple(np.bincount(table.status, minlength=len(Status)).tolist())
+
+    def having(self, table: RecourseTable, *wanted: Status) -> npt.NDArray[np.intp]:
+        """The rows of whoever has one of these statuses."""
+        return np.flatnonzero(np.isin(table.status, wanted))
+
     @abstractmethod
     def outside(self, rows: Rows = slice(None)) -> Bools:
         """Who starts outside the declared limits, which are then widened to the fact."""
@@ -114,7 +123,8 @@ class RecourseTable(Shown):
         if self.vanishing is None:
             object.__setattr__(self, "vanishing", np.zeros(n, dtype=bool))
         columns = (self.groups.codes, *(getattr(self, name) for name in STORED))
-        if any(len(column) != n for column in columns) or not np.isin(self.status, list(Status)).all():
+        known = isinstance(self.status, OnFile) or np.isin(self.status, list(Status)).all()
+        if any(len(column) != n for column in columns) or not known:
             raise ParameterError(
                 "PARAMETER",
                 f"The table of {n:,} people has a column of another length, or a status that is none.",
@@ -165,15 +175,17 @@ class RecourseTable(Shown):
     @property
     def effort(self) -> Floats:
         """The cost of each action, NaN without one; 0 where it is proven to vanish (a step over an open boundary)."""
-        return np.where(self.has_action, np.where(self.vanishing, 0.0, self.cost), np.nan)
+        return known_efforts(self.status, self.cost, self.vanishing)
 
     @property
     def ceiling(self) -> Floats:
         """The most that an allowed action can cost where the recourse is unknown; infinite where nothing limits it."""
-        found = np.where(self.status == Status.UNKNOWN, np.inf, np.nan)
-        for row, most in self.ceilings.items():
-            found[row] = most
-        return found
+        return open_ceilings(self.status, self.ceilings)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many people have each status."""
+        return self.source.counts(self)
 
     @property
     def ended_by_clock(self) -> list[int]:
@@ -258,6 +270,20 @@ class RecourseTable(Shown):
         if reasons:
             columns["reason"] = self.told(self._reasons(rows))
         return pd.DataFrame(columns, index=self.index[rows])
+
+
+def known_efforts(status: npt.NDArray[np.int8], cost: Floats, vanishing: Bools) -> Floats:
+    """The cost of each action, NaN without one; 0 where it is proven to vanish."""
+    acting = (status == Status.OPTIMAL) | (status == Status.FEASIBLE)
+    return np.where(acting, np.where(vanishing, 0.0, cost), np.nan)
+
+
+def open_ceilings(status: npt.NDArray[np.int8], ceilings: Mapping[int, float]) -> Floats:
+    """The most that an action can cost where the recourse is unknown; infinite where nothing limits it."""
+    found = np.where(status == Status.UNKNOWN, np.inf, np.nan)
+    for row, most in ceilings.items():
+        found[row] = most
+    return found
 
 
 def split_actions(schema: Schema, encoding: Encoding) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -21,6 +21,7 @@ from equieffort.data.regular import check_target, is_file, written_aside
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.measures import MEASURES
 from equieffort.effort.neighbours import Neighbourhood
+from equieffort.effort.tallies import Tallying
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, sentence
 from equieffort.foundations.arguments import check_path
 from equieffort.foundations.saved import as_data, from_data, from_hints, other_version, read_json
@@ -165,7 +166,7 @@ def _rebuild(source: Path, manifest: dict[str, Any], arrays: dict[str, npt.NDArr
     if "parts" in manifest:
         if arrays or ways:
             raise ValueError("it holds arrays of people who are in parts")
-        table = SavedParts.read(manifest, source)
+        table = SavedParts.read(manifest, source, Tallying)
     else:
         saved = SavedTable.read(manifest, arrays)
         table = saved.table()

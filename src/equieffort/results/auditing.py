@@ -11,10 +11,10 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Missing, row_dicts
 from equieffort.data.parquet import Parquet
-from equieffort.effort.budget import default_budget
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.matching import Matching
 from equieffort.effort.measures import MEASURES, Measure
+from equieffort.effort.metrics import pooled_budget
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, check_neighbourhood
 from equieffort.errors import ParameterError, collecting, warn
 from equieffort.foundations.arguments import check_instance, items_in, refused
@@ -25,6 +25,7 @@ from equieffort.recourse.checkpoints import Checkpoint
 from equieffort.recourse.part_source import PartsSource
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import solve
+from equieffort.recourse.status import Status
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit
 from equieffort.results.inputs import AuditInputs, Declared
@@ -131,7 +132,7 @@ def audit(
     check_instance("criteria", criteria, Criteria, "an ee.Criteria(...)", optional=True)
     if matching is not None:
         check_matching(matching)
-    own = _own_measures(measures)
+    own, asked = _own_measures(measures), criteria if criteria is not None else Criteria()
     declared = Declared(
         schema=schema, scm=cast("Any", scm), reference=reference, model_features=model_features, cost=cost,
         missing=missing, margin=margin,
@@ -145,8 +146,8 @@ def audit(
                 X, streaming, beside | {"alternatives": alternatives if alternatives > 1 else None}
             )
             inputs, table, looked_at = stream(
-                classifier, X, how, subgroups=subgroups, solver=solver, executor=executor, n_jobs=n_jobs,
-                watching=watching, **declared,
+                classifier, X, how, subgroups=subgroups, solver=solver, criteria=asked, own=own, executor=executor,
+                n_jobs=n_jobs, watching=watching, **declared,
             )  # fmt: skip
         else:
             with stage("Reading the inputs"):
@@ -158,11 +159,11 @@ def audit(
                 inputs.problem, inputs.people, solver=inputs.choice, missing=missing, progress=watching or False,
                 executor=executor, n_jobs=n_jobs, checkpoint=checkpoint,
             )  # fmt: skip
-        _warn_of_copies(inputs, table.is_unfavourable[looked_at])
+        _warn_of_copies(inputs, table.status[looked_at] != Status.NOT_NEEDED)
     made = _provenance(inputs, table)
     found = Audit(
         table,
-        criteria if criteria is not None else Criteria(),
+        asked,
         near,
         tuple(sorted((*inputs.problem.scm.warnings_, *kept), key=lambda w: w.code not in FIRST)),
         replace(made, subgroups=dict(subgroups or {}), edges_only=is_edges(scm), matching=matching),
@@ -209,7 +210,7 @@ def _provenance(inputs: AuditInputs, table: RecourseTable) -> Provenance:
         outliers=tuple(problem.outliers),
         missing=inputs.declared.get("missing", "error"),
         margin=float(inputs.declared.get("margin", 0.0)),
-        budget=default_budget(table.effort),
+        budget=pooled_budget(table),
         ended_by_clock=EndedByClock.of(table),
         # Of people in files only those looked at first were read here.
         left=LeftOut() if isinstance(table.source, PartsSource) else LeftOut.of(inputs.people.left),

@@ -715,11 +715,13 @@ class Audit(NotionReadings, Shown):
         found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
         made = self.provenance
         surrogate = made.surrogate and replace(made.surrogate, columns=self.recourse.source.schema.sensitive_columns)
-        rows = unsettled_rows(self.recourse, members).tolist()
-        endings = self.recourse.source.reasons(self.recourse, rows)
+        open_ones = unsettled_rows(self.recourse, members)
+        endings = self.recourse.source.reasons(self.recourse, open_ones.tolist())
         left = [
-            (groups.labels[groups.codes[row]], self.recourse.index[row], ending)
-            for row, ending in zip(rows, endings, strict=True)
+            (groups.labels[code], person, ending)
+            for code, person, ending in zip(
+                groups.codes[open_ones].tolist(), self.recourse.index[open_ones], endings, strict=True
+            )
         ]
         verdict = decide(
             found, self.criteria, individual=individual, surrogate=surrogate, unsettled=left,

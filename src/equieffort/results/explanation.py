@@ -17,6 +17,7 @@ from equieffort.foundations.shown import Shown, Told
 from equieffort.models.fidelity import RecordedDecisions
 from equieffort.recourse.limits import limits
 from equieffort.recourse.solvers import Status
+from equieffort.recourse.status import ACTING
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.words.recourse import NOT_A_REASON
 from equieffort.words.ways import ENDINGS, Further, assumed_linear, at_most, way_heading
@@ -365,7 +366,7 @@ def explain(
     status = Status(int(table.status[row]))
     one = np.array([row])
     steps: list[Step] = []
-    if table.has_action[row]:
+    if status in ACTING:
         steps = _steps(table, one)
     reason = ""
     if status in (Status.FEASIBLE, Status.INFEASIBLE, Status.UNKNOWN):

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +21,10 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Floats
 from equieffort.data.parquet import Parquet, ParquetTable, bytes_in
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.measures import MEASURES, Measure
 from equieffort.effort.metrics import Centres
+from equieffort.effort.tallies import Merging, Tallying
 from equieffort.errors import ParameterError, RunError, Setting, many, sentence, warn
 from equieffort.foundations.arguments import check_flag, check_instance, check_path, check_whole
 from equieffort.foundations.dealing import Dealing
@@ -31,7 +34,7 @@ from equieffort.foundations.workers import Crew, Shared, crew
 from equieffort.models.classifiers import known_features
 from equieffort.recourse.checkpoints import check_belongs, identity, say_belongs
 from equieffort.recourse.lacking import Lacking
-from equieffort.recourse.part_source import PART_COLUMNS, PREFIXES, Elsewhere, PartsSource
+from equieffort.recourse.part_source import PART_COLUMNS, PREFIXES, PartsSource
 from equieffort.recourse.parts import PartSolver, SolveJob, needed_columns
 from equieffort.recourse.saved_table import NUMBERS
 from equieffort.recourse.solving import warn_of_table
@@ -42,9 +45,9 @@ from equieffort.recourse.streamed import (
     Gathering,
     Keys,
     PieceSolver,
-    SlimPart,
+    SolvedPiece,
     StreamJob,
-    forget_slim,
+    forget_pieces,
 )  # fmt: skip
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.inputs import AuditInputs, Declared
@@ -56,8 +59,10 @@ from equieffort.world.scales import Range
 from equieffort.world.schema import Schema
 from equieffort.world.scm.edges_alone import is_edges
 
-SLIM_BYTES = 60
-"""Of a person, in memory: status, cost, bound, group, and the sorted copies that measures make."""
+EFFORT_BYTES = 32
+"""Of a person, in memory: a sorted effort, if all are refused and have a way, and the copies that measures make."""
+ASKED_BYTES = 60
+"""Of a person whom questions are about that need everybody: status, cost, bound, group, and what is made of them."""
 BASE_BYTES = 450 << 20
 """What Python, its libraries and compiled loops take before anybody is read."""
 COLUMN_BYTES, CURVE_BYTES = 40, 520
@@ -96,12 +101,12 @@ class Streaming:
 
     def rows_at_once(self, people: int, columns: int, workers: int) -> int:
         """How many people are solved together, so that all stays within the memory."""
-        left = bytes_in(self.memory) - people * SLIM_BYTES - self.sample * 8 * columns * 4 - BASE_BYTES * workers
+        left = bytes_in(self.memory) - people * EFFORT_BYTES - self.sample * 8 * columns * 4 - BASE_BYTES * workers
         # A matrix of everybody's columns is there in some dozen forms while they are solved and written.
         rows = left // (workers * 8 * columns * 40)
         if rows < LEAST_ROWS:
             least = (
-                people * SLIM_BYTES
+                people * EFFORT_BYTES
                 + self.sample * 8 * columns * 4
                 + (BASE_BYTES + 2 * LEAST_ROWS * 320 * columns) * workers
             )
@@ -172,6 +177,8 @@ def stream(
     *,
     subgroups: Mapping[str, str] | None,
     solver: Any,
+    criteria: Criteria,
+    own: Sequence[Measure],
     executor: Executor | None,
     n_jobs: int | None,
     watching: Progress | None,
@@ -201,16 +208,17 @@ def stream(
         _empty(folder)
     token = hashlib.sha256(repr(sorted(belongs.items())).encode()).hexdigest()
     into = str(folder.resolve())
-    job = StreamJob(solve, columns, dtypes, keys, codes, groups.labels, into, size, token, how.id, more)
+    counting = counting_of(len(groups.labels), criteria, own)
+    job = StreamJob(solve, columns, dtypes, keys, codes, groups.labels, into, size, counting, token, how.id, more)
     lacking = Lacking(problem, choice.solver)
     here = PieceSolver.of(job, PartSolver(job.solve, choice.prepared, lacking))
     parts = files.cut(PART_ROWS)
-    gathering = Gathering(folder, parts, token, groups.labels)
-    filling = _Filling(n, groups, watching)
+    gathering = Gathering(folder, parts, token, groups.labels, counting)
+    filling = _Filling(n, groups, counting, watching)
 
-    def took(_first: int, _last: int, part: SlimPart) -> None:
-        filling.take([part])
-        gathering.take(part)
+    def took(_first: int, _last: int, piece: SolvedPiece) -> None:
+        filling.take([piece])
+        gathering.take(piece)
 
     with stage(f"Solving {n:,} people"):
         # Whoever is named as a person is one: a dealing is over people, and no piece reaches beyond its part.
@@ -221,20 +229,21 @@ def stream(
         if going_on:
             kept, left = gathering.restore()
             filling.take(kept)
-            for part in kept:
-                gathering.take(part)
+            for piece in kept:
+                gathering.take(piece)
         dealing.run(left)
         here.reader.close()
-    forget_slim(folder)
+    forget_pieces(folder)
     if files.changed() is not None:
         raise RunError(
             "RUN_CHANGED", "The Parquet files changed while they were audited.", fix="Audit them once nobody writes."
         )
-    room = bytes_in(how.memory) - n * SLIM_BYTES - BASE_BYTES
+    room = bytes_in(how.memory) - n * ASKED_BYTES - BASE_BYTES
     held = PartsSource(
-        problem.schema, problem.encoding, _numbers(dtypes), folder, gathering.written(), room, how.id, files
-    )
-    table = filling.table(held, folder)
+        problem.schema, problem.encoding, _numbers(dtypes), folder, gathering.written(), room, how.id, files,
+        tally=filling.merging.whole(),
+    )  # fmt: skip
+    table = held.table(groups, filling.notes, filling.ceilings, "python")
     warn_of_table(table, filling.outside)
     return inputs, table, rows
 
@@ -349,39 +358,33 @@ def _tell_sample(n: int, sample: int, declared: Mapping[str, Any]) -> None:
         )
 
 
+def counting_of(groups: int, criteria: Criteria, own: Sequence[Measure]) -> Tallying:
+    """How workers count people: everybody's effort is kept where the budget, or what is judged, rests on it."""
+    judged = (*(MEASURES[name] for name in criteria.judged), *own)
+    keep = criteria.budget is None or not all(measure.adds for measure in judged)
+    return Tallying(groups, criteria.budget, keep)
+
+
 class _Filling:
     """What of everybody stays in memory."""
 
-    def __init__(self, n: int, groups: Groups, watching: Progress | None) -> None:
-        self.groups, self.watching, self.done = groups, watching, 0
-        self.arrays: dict[str, Any] = {
-            "status": np.zeros(n, dtype=np.int8), "cost": np.full(n, np.nan), "bound": np.full(n, np.nan),
-            "vanishing": np.zeros(n, dtype=bool), "codes": np.zeros(n, dtype=np.int16),
-        }  # fmt: skip
+    def __init__(self, n: int, groups: Groups, counting: Tallying, watching: Progress | None) -> None:
+        self.n, self.watching, self.done, self.stuck = n, watching, 0, 0
+        self.merging = Merging(counting)
         self.outside = np.zeros(len(groups.labels), dtype=np.int64)
         self.notes: dict[int, Any] = {}
         self.ceilings: dict[int, float] = {}
-        self.stuck = 0
 
-    def take(self, parts: Sequence[SlimPart]) -> None:
-        for part in parts:
-            rows = slice(part.start, part.start + len(part.status))
-            for name, array in self.arrays.items():
-                array[rows] = getattr(part, name)
-            self.outside += part.outside
-            self.notes |= {part.start + row: note for row, note in part.notes.items()}
-            self.ceilings |= {part.start + row: most for row, most in part.ceilings.items()}
-            self.done += len(part.status)
-            self.stuck += int((part.status == Status.INFEASIBLE).sum())
+    def take(self, pieces: Sequence[SolvedPiece]) -> None:
+        for piece in pieces:
+            self.merging.take(piece.tally)
+            self.outside += piece.outside
+            self.notes |= {piece.start + row: note for row, note in piece.notes.items()}
+            self.ceilings |= {piece.start + row: most for row, most in piece.ceilings.items()}
+            self.done += piece.rows
+            self.stuck += piece.tally.counts[Status.INFEASIBLE]
         if self.watching is not None:
-            self.watching("solving", self.done, len(self.arrays["status"]), f"{self.stuck:,} infeasible so far")
-
-    def table(self, source: PartsSource, folder: Path) -> RecourseTable:
-        elsewhere = Elsewhere(self.done, folder)
-        arrays = dict(self.arrays)
-        groups = replace(self.groups, codes=arrays.pop("codes"))
-        away = dict.fromkeys(("intervention_mask", "delta", "level"), cast("Any", elsewhere))
-        return RecourseTable(source, groups, **arrays, **away, notes=self.notes, ceilings=self.ceilings)
+            self.watching("solving", self.done, self.n, f"{self.stuck:,} infeasible so far")
 
 
 # -- distances ---------------------------------------------------------------------------------------------------------

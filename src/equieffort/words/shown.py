@@ -21,6 +21,7 @@ from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.effort.measures import CHANCE, MEASURES, NOTES, Measure
 from equieffort.effort.verdict import COLUMNS, Assessment, Verdict
 from equieffort.foundations.shown import Number, aligned
+from equieffort.recourse.status import ACTING, UNSETTLED
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import group_name
 from equieffort.world.labels import NO_LABELS, Labels
@@ -362,7 +363,7 @@ def _unknown(verdict: Verdict) -> list[Caveat]:
 
 
 def _unsettled(verdict: Verdict, table: RecourseTable) -> list[Caveat]:
-    n = int(table.is_unsettled.sum())
+    n = sum(table.counts[status] for status in UNSETTLED)
     if not n:
         return []
     how = (
@@ -396,13 +397,16 @@ def below_zero(table: RecourseTable) -> list[Caveat]:
 
     A largest decrease alone is no limit to where a value may end: who asked for the one may not have thought of that.
     """
-    source, schema, acting = table.source, table.source.schema, np.flatnonzero(table.has_action)
+    source, schema = table.source, table.source.schema
     found: dict[str, int] = {}
     for b, k in enumerate(table.acts):
         column = source.encoding.columns[k]
         feature = schema.feature(column.name)
         least = feature.lower if feature.plausible is None else feature.plausible[0]
-        if column.is_category or feature.max_decrease is None or least is not None or not len(acting):
+        if column.is_category or feature.max_decrease is None or least is not None:
+            continue
+        acting = source.having(table, *ACTING)
+        if not len(acting):
             continue
         picked, values = source.interventions(table, acting)
         below = int((picked[:, b] & (values[:, b] < 0)).sum())
@@ -477,8 +481,10 @@ def _between(table: RecourseTable) -> list[Caveat]:
     """Columns of 0 and 1 that equations lead in between, read of the first people who act."""
     columns = table.source.encoding.columns
     yes_no = [k for k, column in enumerate(columns) if column.kind == "binary"]
-    acting = np.flatnonzero(table.has_action)[:LOOKED_AT]
-    if not yes_no or not len(acting):
+    if not yes_no:
+        return []
+    acting = table.source.having(table, *ACTING)[:LOOKED_AT]
+    if not len(acting):
         return []
     moved = table.source.moved(table, acting)[:, yes_no]
     is_between = ((moved != moved.round()) & np.isfinite(moved)).any(axis=0)

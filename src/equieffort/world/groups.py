@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Encoding
+from equieffort.data.on_file import OnFile
 from equieffort.errors import DataError, ParameterError, SchemaError, Setting, closest, label, listed, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, as_fields, from_fields
@@ -60,7 +61,9 @@ class Groups:
         codes = np.asarray(
             [*self.protected, *declared, *self.unknown, *(k for may in self.unknown.values() for k in may)]
         )
-        if not (((self.codes >= 0) & (self.codes < named)).all() and ((codes >= 0) & (codes < named)).all()):
+        # Whoever reads codes from files refuses those that are none.
+        held = [codes] if isinstance(self.codes, OnFile) else [codes, self.codes]
+        if any(((some < 0) | (some >= named)).any() for some in held):
             raise _bad_groups(
                 f"A code stands for none of the {many(named, 'group', 'groups')} {listed(self.labels)}.",
                 fix="Form groups with Groups.of(frame, schema).",

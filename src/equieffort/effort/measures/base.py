@@ -130,6 +130,8 @@ class Measure(ABC):
     """+1 if more means that the group is worse off, -1 if less does."""
     basis: ClassVar[Basis] = "refused"
     """The people it rests on."""
+    adds: ClassVar[bool] = False
+    """Whether its estimate and its law are read from sums, so that nobody's own effort need be kept."""
     threshold: ClassVar[Threshold | None] = None
     """What a verdict can hold it against."""
     form: ClassVar[str] = "{:.3g}"

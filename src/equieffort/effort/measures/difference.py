@@ -27,6 +27,7 @@ class EffortDifference(Measure):
     title = "Difference of average efforts"
     equation = "mean(C | refused, recourse, group) - mean(C | refused, recourse, reference)"
     reference = "von Kügelgen et al. 2022 (its group-level notion, with a sign)"
+    adds = True
     basis = "acting"
 
     def estimate(self, pair: Pair) -> float:

@@ -33,6 +33,7 @@ class ImpactRatio(Measure):
     neutral = 1.0
     orientation = -1
     basis = "people"
+    adds = True
     form = "{:.2f}"
     headline_form = "{worse} are approved less often than {other}."
     words_form = "{group} are approved {value} times as often as {against}"

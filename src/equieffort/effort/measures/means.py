@@ -23,6 +23,7 @@ class RatioOfMeans(Measure):
 
     scale = LOG
     neutral = 1.0
+    adds = True
     form = "{:.2f}"
     threshold: ClassVar[Threshold | None] = "tau"
 

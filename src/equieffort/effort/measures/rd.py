@@ -29,6 +29,7 @@ class RecourseDiscrepancy(Measure):
     title = "Gap in possible recourse (RD)"
     equation = "P(recourse | refused, reference) - P(recourse | refused, group)"
     reference = "Raimondi, Lawrence and Chockler 2022; interval: Newcombe 1998"
+    adds = True
     threshold = "epsilon"
     unit = " points"
     headline_form = "Refused {worse} more often have no route to approval than refused {other}."

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from math import isnan
 from operator import add
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +20,16 @@ import pandas as pd
 from scipy.special import ndtri
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.effort.budget import default_budget
 from equieffort.effort.inference.means import mean_limits
 from equieffort.effort.inference.shares import wilson
 from equieffort.effort.measures import Chance, Pair, Reading, Sample, Spread, Unplaced, sample
 from equieffort.effort.measures.acr import acting
 from equieffort.effort.stats import EffortStats
+from equieffort.effort.tallies import Tally, Tallying
+from equieffort.recourse.part_source import PartsSource
 from equieffort.recourse.solvers import Status
+from equieffort.recourse.status import UNSETTLED
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import Groups, Versus, group_name, people_of
 
@@ -148,6 +153,8 @@ def group_samples(
 
     Beside a surrogate model `record` says of whom there is a recorded decision, and whom it approves.
     """
+    if record is None and (tally := _tally_of(table, members)) is not None:
+        return dict(zip(table.groups.labels, tally.samples(budget, partial(_again, table, members)), strict=True))
     found = {}
     for code, label in enumerate(table.groups.labels):
         rows = table.groups.codes == code
@@ -159,6 +166,30 @@ def group_samples(
             counts = int((rows & known).sum()), int((rows & known & approved).sum())
         found[label] = sample(table, rows, budget, counts)
     return found
+
+
+def _tally_of(table: RecourseTable, members: Bools | None = None) -> Tally | None:
+    """What everybody adds up to, where whoever solved them counted them; members where not all fit into memory."""
+    source = table.source
+    if not isinstance(source, PartsSource) or (found := source.tally_of(table)) is None:
+        return None
+    if members is None:
+        return cast("Tally", found)
+    return None if source.room >= 0 else _again(table, members)
+
+
+def _again(table: RecourseTable, members: Bools | None = None) -> Tally:
+    """People counted once more, with their efforts, some at a time."""
+    counting, source = Tallying(len(table.groups.labels)), cast("PartsSource", table.source)
+    return cast("Tally", source.counted(counting, table.ceilings, members))
+
+
+def pooled_budget(table: RecourseTable) -> float | None:
+    """The default budget: of all groups together."""
+    tally = _tally_of(table)
+    if tally is None:
+        return default_budget(table.effort)
+    return (tally if tally.is_sorted else _again(table)).default_budget()
 
 
 def group_stats(table: RecourseTable, members: Bools | None = None) -> dict[str, EffortStats]:
@@ -263,14 +294,15 @@ def _ends(name: str, value: float, limits: Interval, certain: Interval) -> dict[
 
 def unsettled_rows(table: RecourseTable, members: Bools | None = None) -> npt.NDArray[np.intp]:
     """Who has an action that may not be the cheapest, or nothing known at all; the widest gap first."""
-    rows = np.flatnonzero(table.is_unsettled if members is None else table.is_unsettled & members)
+    rows = table.source.having(table, *UNSETTLED)
+    rows = rows if members is None else rows[members[rows]]
     # Whether there is an action at all weighs more than what it costs; rows stay in their order at a tie.
     return rows[np.lexsort((-_gap(table, rows), table.status[rows] != Status.UNKNOWN))]
 
 
 def _gap(table: RecourseTable, rows: npt.NDArray[np.intp]) -> Floats:
-    most = np.where(table.status[rows] == Status.UNKNOWN, table.ceiling[rows], table.cost[rows])
-    return most - table.bound[rows]
+    most = [table.ceilings.get(row, np.inf) for row in rows.tolist()]
+    return np.where(table.status[rows] == Status.UNKNOWN, most, table.cost[rows]) - table.bound[rows]
 
 
 def unsettled(table: RecourseTable) -> pd.DataFrame:
