@@ -270,7 +270,7 @@ def main() -> None:
 def _line(what: str, spent: list[Spent], seconds: float, peak: float | None, *, counts: bool) -> str:
     mine = spent[0]
     met = mine.cpu <= seconds and (peak is None or mine.peak <= peak)
-    aim = f"aim: {seconds:g} s" * np.isfinite(seconds) + (f", {peak:,.0f} MiB" if peak is not None else "")
+    aim = (f"aim: {seconds:g} s" if np.isfinite(seconds) else "") + (f", {peak:,.0f} MiB" if peak is not None else "")
     line = f"{what:<40} {mine.cpu:6.2f} s of CPU {mine.peak:6,.0f} MiB   {aim:<20} {'met' if met else 'missed'}"
     line = line if counts else line[: -len("missed" if not met else "met")].rstrip()
     if len(spent) > 1:
