@@ -1,6 +1,7 @@
 """How long the first answer takes where nothing is compiled yet, and what compiling a search takes.
 
-Run with `make bench`, or with words that the rows to print begin with. Fresh interpreters with a cache of their own.
+Run with `make bench`, or with words that the rows to print begin with; `--beside SRC` measures the `src` folder of
+another checkout too, in turn, and prints the ratio with nothing kept. Fresh interpreters with a cache of their own.
 First what users start: seconds of CPU of the German demo and of the README's example, less those of importing what
 these import, with nothing kept and after `equieffort warm-up`. Then the first answer about a few people, and
 last the compilation of a whole search: seconds of the first call less those of the second, with nothing kept and with
@@ -57,12 +58,12 @@ print(now() - began - importing[0])
 """
 
 
-def started(code: str, cache: str, *words: str) -> float:
+def started(code: str, cache: str, source: str, *words: str) -> float:
     """Seconds of CPU of a program in a fresh interpreter, less those of its imports."""
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(
             [sys.executable, "-c", SPENT, *words], input=code, text=True, cwd=folder, check=True, capture_output=True,
-            env={**os.environ, "NUMBA_CACHE_DIR": cache, "HOME": folder},
+            env={**os.environ, "NUMBA_CACHE_DIR": cache, "HOME": folder, "PYTHONPATH": source},
         )  # fmt: skip
     return float(run.stdout.split()[-1])
 
@@ -73,11 +74,11 @@ def readme() -> str:
     return text.split("```python\n")[1].split("```")[0]
 
 
-def waited(kind: str, cache: str) -> float:
+def waited(kind: str, cache: str, source: str) -> float:
     """Seconds of CPU, in a fresh interpreter whose compiled code is kept in the folder."""
     run = subprocess.run(
         [sys.executable, __file__, "--first", kind],
-        env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        env={**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": source},
         check=True,
         capture_output=True,
     )
@@ -151,32 +152,50 @@ def few(kind: str) -> float:
     return time.process_time() - start
 
 
-def main(wanted: list[str]) -> None:
+def main(wanted: list[str], sources: list[str]) -> None:
     print(f"{'':<48} nothing kept   once kept", flush=True)
     for what, code, words in (
         ("the German demo, less imports", DEMO, ("demo", "german", "--out", "here")),
         ("the README's example, less imports", readme(), ()),
     ):
         if not wanted or what.startswith(tuple(wanted)):
-            with tempfile.TemporaryDirectory() as cache:
-                cold = started(code, cache, *words)
-                subprocess.run(
-                    [sys.executable, "-m", "equieffort", "warm-up", "-q"],
-                    env={**os.environ, "NUMBA_CACHE_DIR": cache}, check=True,
-                )  # fmt: skip
-                row(what, cold, started(code, cache, *words), 4.0)
+            row(what, [_whole(code, source, words) for source in sources], 4.0)
     for kind, what in (FEW | KINDS).items():
         if not wanted or what.startswith(tuple(wanted)):
-            with tempfile.TemporaryDirectory() as cache:
-                row(what, waited(kind, cache), waited(kind, cache), AIMS.get(kind, 12.0))
+            row(what, [_waits(kind, source) for source in sources], AIMS.get(kind, 12.0))
 
 
-def row(what: str, cold: float, warm: float, aim: float) -> None:
-    print(f"{what:<48} {cold:8.1f} s of CPU {warm:6.2f}   aim: at most {aim:.0f} s", flush=True)
+def _whole(code: str, source: str, words: tuple[str, ...]) -> tuple[float, float]:
+    """A program with nothing kept, and after `equieffort warm-up`."""
+    with tempfile.TemporaryDirectory() as cache:
+        cold = started(code, cache, source, *words)
+        subprocess.run(
+            [sys.executable, "-m", "equieffort", "warm-up", "-q"],
+            env={**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": source}, check=True,
+        )  # fmt: skip
+        return cold, started(code, cache, source, *words)
+
+
+def _waits(kind: str, source: str) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory() as cache:
+        return waited(kind, cache, source), waited(kind, cache, source)
+
+
+def row(what: str, took: list[tuple[float, float]], aim: float) -> None:
+    (cold, warm), *others = took
+    text = (
+        f"{what:<48} {cold:8.1f} s of CPU {warm:6.2f}   aim: at most {aim:.0f} s   {'met' if cold <= aim else 'missed'}"
+    )
+    for other, _ in others:
+        text += f"   the other: {other:.1f} s; ratio {cold / max(other, 0.01):.2f}"
+    print(text, flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--first"]:
         print(few(sys.argv[2]) if sys.argv[2] in FEW else first(sys.argv[2]))
     else:
-        main(sys.argv[1:])
+        from whole_runs import both
+
+        beside = sys.argv[1:2] == ["--beside"]
+        main(sys.argv[3:] if beside else sys.argv[1:], both(sys.argv[2] if beside else None))

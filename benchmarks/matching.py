@@ -52,7 +52,8 @@ def efforts_of(X: pd.DataFrame, ratio: float, gap: float, rng: np.random.Generat
     if gap >= 0:
         effort[rng.random(len(X)) >= 0.85 - 0.1 * np.tanh(x) - gap * a] = np.nan
     least = np.where(np.isnan(effort), np.inf, effort)
-    return Efforts(effort, least, least, np.zeros(len(X), dtype=bool))
+    nobody = np.zeros(len(X), dtype=bool)
+    return Efforts(effort, least, least, unknown=nobody, is_open=nobody)
 
 
 def matchable(X: pd.DataFrame, n: int) -> Matchable:

@@ -1,17 +1,21 @@
 """No cliffs: what certified recourse costs a person where it used to get steep, each case beside its target.
 
-Run with `make bench`, or `python benchmarks/no_cliffs_trees.py --only WORD`. People are asked about in one call on one
-thread, as an audit asks, with everything compiled: milliseconds of CPU a person on average, how many are certified, and
-whether the target is met. A case is a row of `CASES`: a name, what makes the problem and its people, and the target.
+Run with `make bench`, or `python benchmarks/no_cliffs_trees.py [SRC] --only WORD`. People are asked about in one call
+on one thread, as an audit asks, with everything compiled: milliseconds of CPU a person on average, how many are
+certified, and whether the target is met. Given the `src` folder of another checkout, each case is measured there too,
+right after and in a process of its own, and the ratio of both is printed. A case is a row of `CASES`: a name, what
+makes the problem and its people, and the target.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -19,9 +23,15 @@ import numpy as np
 import pandas as pd
 
 import equieffort as ee
-from equieffort.foundations.jit import compile_at_once
 from equieffort.recourse.solvers.base import LIMIT, Batch
 from equieffort.world.schema import UNLIMITED
+from whole_runs import both, run
+
+try:
+    from equieffort.foundations.jit import compile_at_once
+except ImportError:
+    # Older sources compile everything anyhow.
+    from contextlib import nullcontext as compile_at_once
 
 Made = tuple[ee.RecourseProblem, Any]
 
@@ -116,8 +126,8 @@ CASES = [
 ]
 
 
-def row(case: Case) -> str:
-    """What a case took, in words."""
+def row(case: Case) -> tuple[str, float]:
+    """What a case took, in words, and milliseconds a person."""
     problem, people = case.make()
     choice = ee.Auto().select(problem)
     prepared = choice.prepared if case.solver is None else case.solver.prepare(problem.scaled)
@@ -130,21 +140,36 @@ def row(case: Case) -> str:
     aim = "no target" if case.target is None else f"target {case.target:g} ms: "
     if case.target is not None:
         aim += "met" if mean <= case.target and left == 0 else "MISSED"
-    return f"{case.name:<54} {mean:10.3f} ms   {len(people) - left:>5} of {len(people):>5} certified   {aim}"
+    text = f"{case.name:<54} {mean:10.3f} ms   {len(people) - left:>5} of {len(people):>5} certified   {aim}"
+    return text, mean
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("other", nargs="?")
     parser.add_argument("--only", default="")
+    parser.add_argument("--spent", default="", help="one case by its name, of which only the time is printed")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     numba.set_num_threads(1)
+    if given.spent:
+        print("spent", measured(given.spent)[1])
+        return
     print("CPU a person on average, one call on one thread", flush=True)
+    for case in CASES:
+        if given.only in case.name:
+            text, mean = measured(case.name)
+            for source in both(given.other)[1:]:
+                other = run([sys.executable, __file__, "--spent", case.name], Path.cwd(), source).cpu
+                text += f"   the other: {other:.3f} ms; ratio {mean / other:.2f}"
+            print(text, flush=True)
+
+
+def measured(name: str) -> tuple[str, float]:
+    """A row with everything compiled."""
     with compile_at_once():
-        for case in CASES:
-            if given.only in case.name:
-                print(row(case), flush=True)
+        return row(next(case for case in CASES if case.name == name))
 
 
 if __name__ == "__main__":

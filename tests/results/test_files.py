@@ -18,6 +18,7 @@ from tests.limits import unlimited
 import equieffort as ee
 from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import AuditFileError, EquieffortWarning
+from equieffort.recourse import saved_table
 
 N = 60
 HOSTILE = [
@@ -438,6 +439,13 @@ def test_the_same_audit_is_the_same_bytes(audit, saved, tmp_path):
     assert (tmp_path / "four.audit").read_bytes() == saved
 
 
+def test_people_a_few_at_a_time_are_the_same_bytes(audit, saved, tmp_path, monkeypatch):
+    monkeypatch.setattr(saved_table, "CHUNK", 7)
+    audit.save(tmp_path / "few.audit")
+    assert (tmp_path / "few.audit").read_bytes() == saved
+    assert_same(ee.load(tmp_path / "few.audit"), audit)
+
+
 def test_a_file_does_not_tell_when_it_was_saved(saved):
     # Two saves in one test share their second, so equal bytes alone would not show this.
     with zipfile.ZipFile(io.BytesIO(saved)) as file:
@@ -655,15 +663,20 @@ def test_a_full_disk_keeps_the_old_file(audit, tmp_path, monkeypatch, moment):
     target.write_bytes(b"the last good one")
     calls = []
 
-    def full(*args, **kwargs):
+    def full(write, *args):
         calls.append(args)
         if moment == "renaming" or len(calls) == 3:
             raise OSError(28, "No space left on device")
-        return write(*args, **kwargs)
+        return write(*args)
 
-    write = zipfile.ZipFile.writestr
+    def opened(*args, **kwargs):
+        member = open_member(*args, **kwargs)
+        write, member.write = member.write, lambda *given: full(write, *given)
+        return member
+
+    open_member = zipfile.ZipFile.open
     if moment == "writing":
-        monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+        monkeypatch.setattr(zipfile.ZipFile, "open", opened)
     else:
         monkeypatch.setattr(os, "replace", full)
     with pytest.raises((AuditFileError, OSError)):

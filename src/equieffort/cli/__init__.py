@@ -21,6 +21,7 @@ from equieffort.cli.streams import run
 from equieffort.cli.usage import Command
 from equieffort.cli.verifying import verify
 from equieffort.cli.warm_up import warm_up
+from equieffort.foundations.memory import hold_little
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -56,4 +57,5 @@ for command in (
 
 def main() -> None:
     """Entry point."""
+    hold_little()
     run(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -225,6 +226,7 @@ def _dry_run(asked: Asked, extras: Extras) -> None:
 
 def _run(asked: Asked, extras: Extras, outputs: Outputs, kept: Checkpoint) -> Audit:
     """Audit and write all outputs; returns the audit as its file has it."""
+    from equieffort.foundations.memory import give_back
     from equieffort.results.audit_file import load
     from equieffort.results.kept_curve import compute_if_drawn
 
@@ -238,7 +240,10 @@ def _run(asked: Asked, extras: Extras, outputs: Outputs, kept: Checkpoint) -> Au
                 made.save(outputs[".audit"])
                 # Everything else is read from the file: what it says is what was kept.
                 del made
+                # Parts of an audit know each other, so that only the collector lets go of it.
+                gc.collect()
                 made = load(outputs[".audit"])
+            give_back()
             _write_all(made, outputs, surrogate, progress)
         except BaseException:
             if _stamp(outputs[".audit"]) != before:

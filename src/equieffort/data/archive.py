@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,39 +24,47 @@ PLAIN = "iufbMm"
 """Kinds of arrays that are stored: numbers, flags and dates without time zone."""
 LEVEL, PIECE, WORTH = 1, 1 << 14, 0.85
 """How tightly members are packed, since time counts more than the last tenth of the size; and when they are not."""
+WRITTEN = 1 << 20
+"""Bytes that are packed at once."""
+SHORT = 2_000_000_000
+"""Bytes of a member whose size may be written as short ones are."""
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def write_archive(path: Path, parts: Mapping[str, bytes | npt.NDArray[Any]], *, packed: bool = True) -> None:
     """Write the members, bytes or arrays; the same members are the same bytes."""
     sizes = [len(part) if isinstance(part, bytes) else part.nbytes for part in parts.values()]
-    with zipfile.ZipFile(path, "w") as file:
+    with zipfile.ZipFile(path, "w", compresslevel=LEVEL) as file:
         for name, part in parts.items():
             _member(file, name, part, None if packed else zipfile.ZIP_STORED)
     if sum(sizes) > most_unpacked(path.stat().st_size):
-        with zipfile.ZipFile(path, "w") as file:
+        with zipfile.ZipFile(path, "w", compresslevel=LEVEL) as file:
             for name, part in parts.items():
                 _member(file, name, part, zipfile.ZIP_STORED)
 
 
 def _member(file: zipfile.ZipFile, name: str, part: bytes | npt.NDArray[Any], method: int | None) -> None:
-    # Arrays become bytes one after the other, so that only one of them is held twice.
-    content = part if isinstance(part, bytes) else array_bytes(part)
-    # A fixed date makes the same audit the same bytes.
-    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    info.compress_type = (
-        (zipfile.ZIP_DEFLATED if _shrinks(content) else zipfile.ZIP_STORED) if method is None else method
-    )
-    # Anything that has a length and can be read may be written.
-    file.writestr(info, cast("bytes", content), compresslevel=LEVEL)
+    head, content = (b"", memoryview(part)) if isinstance(part, bytes) else array_bytes(part)
+    packed = _shrinks(head, content) if method is None else method == zipfile.ZIP_DEFLATED
+    file.compression = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+    # A member that is opened by its name alone has a fixed date, so that the same audit is the same bytes.
+    with file.open(name, "w", force_zip64=len(head) + len(content) > SHORT) as member:
+        member.write(head)
+        # Packed a piece at a time, so that no array is held twice.
+        for start in range(0, len(content), WRITTEN):
+            member.write(content[start : start + WRITTEN])
 
 
-def _shrinks(content: bytes | memoryview) -> bool:
+def _shrinks(head: bytes, content: memoryview) -> bool:
     """Whether packing is worth its time, judged by pieces."""
-    if len(content) <= 4 * PIECE:
+    size = len(head) + len(content)
+    if size <= 4 * PIECE:
         return True
-    starts = [len(content) * k // 4 for k in range(4)]
-    return sum(len(zlib.compress(content[at : at + PIECE], LEVEL)) for at in starts) < WORTH * 4 * PIECE
+    pieces = [head + bytes(content[: PIECE - len(head)])]
+    for k in range(1, 4):
+        at = size * k // 4 - len(head)
+        pieces.append(bytes(content[at : at + PIECE]))
+    return sum(len(zlib.compress(piece, LEVEL)) for piece in pieces) < WORTH * 4 * PIECE
 
 
 def most_unpacked(size: int) -> int:
@@ -125,14 +133,11 @@ class Archive:
         return np.array(found, dtype=dtype.newbyteorder("="), order="C")
 
 
-def array_bytes(array: npt.NDArray[Any]) -> memoryview:
-    """An array as a member holds it: column by column, since the values of a column pack better side by side."""
-    buffer = io.BytesIO()
-    if array.ndim != 2 or array.dtype.hasobject:
-        np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
-        return buffer.getbuffer()
-    # `np.save` would turn such an array a few rows at a time.
-    columns = np.asfortranarray(array)
-    np.lib.format.write_array_header_1_0(buffer, np.lib.format.header_data_from_array_1_0(columns))
-    buffer.write(columns.T.reshape(-1).view(np.uint8).data)
-    return buffer.getbuffer()
+def array_bytes(array: npt.NDArray[Any]) -> tuple[bytes, memoryview]:
+    """An array as a member holds it, what stands before its values and these: column by column, since the values of a
+    column pack better side by side."""
+    by_column = np.asfortranarray(array).T if array.ndim == 2 else np.ascontiguousarray(array)
+    head = io.BytesIO()
+    held = by_column.T if array.ndim == 2 else by_column
+    np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(held))
+    return head.getvalue(), by_column.reshape(-1).view(np.uint8).data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from contextlib import suppress
 
@@ -20,6 +21,15 @@ def give_back() -> None:
     # Only glibc has it.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def hold_little() -> None:
+    """Let pyarrow give back what it frees at once, in a process of our own, before pyarrow is loaded.
+
+    Its allocator (mimalloc) keeps large blocks for later otherwise, nearly as much again as a table of text takes.
+    """
+    for name, value in (("MIMALLOC_DISALLOW_ARENA_ALLOC", "1"), ("MIMALLOC_PURGE_DELAY", "0")):
+        os.environ.setdefault(name, value)
 
 
 def warn_of_memory(when: str) -> None:

@@ -125,7 +125,8 @@ def ungrouped(n: int) -> Groups:
 
 def check_efforts(table: RecourseTable, rows: slice) -> None:
     """Refuse efforts that no mean or spread can be computed of: limits or thresholds far beyond what anybody has."""
-    beyond = table.has_action[rows] & (table.cost[rows] > LARGEST)
+    # Of these rows alone: they are asked part by part. Who has no action has no cost, which is not larger.
+    beyond = table.cost[rows] > LARGEST
     if beyond.any():
         first = int(beyond.argmax())
         raise CostError(

@@ -45,6 +45,8 @@ SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "e
 NUMBERS = {np.dtype(kind).name for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")}
 NEAR = 1e-2
 """Of a value: how far a change, rounded as a column of few bytes rounds, may lead from the value that was set."""
+CHUNK = 65_536
+"""People at a time."""
 CODE = "code of the group, a name that no column has \0"
 REASONED = (Status.FEASIBLE, Status.INFEASIBLE, Status.UNKNOWN)
 """Of whom a table has a reason."""
@@ -120,9 +122,10 @@ class SavedTable:
     @classmethod
     def of(cls, table: RecourseTable) -> SavedTable:
         """Everything that a reader may ask is computed."""
-        source, data, everything = table.source, table.data, slice(None)
-        facts, index = source.facts(everything), _labels(table)
-        arrays = action_arrays(table) | {"codes": table.groups.codes, "facts": facts, "outside": source.outside()}
+        source, data, index = table.source, table.data, _labels(table)
+        arrays = all_arrays(table)
+        facts, outside = arrays.pop("facts"), arrays.pop("outside")
+        arrays |= {"codes": table.groups.codes, "facts": facts, "outside": outside}
         rest: list[Unused] = []
         for name in (name for name in data.columns if name not in source.encoding.names):
             levels, arrays[f"rest{len(rest)}"] = _unused(data[name])
@@ -298,7 +301,10 @@ class SavedTable:
 
 
 def _hash(facts: Floats) -> str:
-    return hashlib.sha256(np.ascontiguousarray(facts).tobytes()).hexdigest()
+    found = hashlib.sha256()
+    for start in range(0, len(facts), CHUNK):
+        found.update(np.ascontiguousarray(facts[start : start + CHUNK]).data)
+    return found.hexdigest()
 
 
 def _unused(column: pd.Series) -> tuple[tuple[Any, ...] | None, npt.NDArray[Any]]:
@@ -333,10 +339,25 @@ def _labels(table: RecourseTable) -> npt.NDArray[Any] | tuple[str, ...]:
 
 def action_arrays(table: RecourseTable) -> dict[str, npt.NDArray[Any]]:
     """What a table says of people's actions, and what these lead to."""
-    source, everyone = table.source, slice(None)
-    led = {"moved": source.moved(table, everyone), "costs": source.costs(table, everyone)}
-    values = source.interventions(table, everyone)[1]
-    return {name: getattr(table, name) for name in STORED} | led | {"values": values}
+    return {name: array for name, array in all_arrays(table).items() if name not in ("facts", "outside")}
+
+
+def all_arrays(table: RecourseTable) -> dict[str, npt.NDArray[Any]]:
+    """The same, the people themselves, and who starts outside the limits."""
+    source, n = table.source, len(table)
+    if isinstance(source, FileSource):
+        led = source.led(table, slice(None))._asdict()
+    else:
+        # Some people at a time: what is computed on the way would be larger than all that is kept. By column, as files
+        # hold it.
+        led = {}
+        for start in range(0, max(n, 1), CHUNK):
+            rows = slice(start, min(start + CHUNK, n))
+            for name, part in source.led(table, rows)._asdict().items():
+                if start == 0:
+                    led[name] = np.empty((n, *part.shape[1:]), dtype=part.dtype, order="F")
+                led[name][rows] = part
+    return {name: getattr(table, name) for name in STORED} | led
 
 
 ARRAYS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,16 @@ Audience = Literal["python", "spec"]
 ByColumn = Literal["facts", "moved", "is_set", "costs"]
 STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
 """The arrays of a table itself; the others are what readers may ask its source for."""
+
+
+class Led(NamedTuple):
+    """What a table can be asked of some people beyond what it stores."""
+
+    facts: Floats
+    moved: Floats
+    costs: Floats
+    values: Floats
+    outside: Bools
 
 
 class TableSource(ABC):
@@ -85,6 +95,11 @@ class TableSource(ABC):
     @abstractmethod
     def outside(self, rows: Rows = slice(None)) -> Bools:
         """Who starts outside the declared limits, which are then widened to the fact."""
+
+    def led(self, table: RecourseTable, rows: Rows) -> Led:
+        """All of these of some people, where that is sooner had at once."""
+        values = self.interventions(table, rows)[1]
+        return Led(self.facts(rows), self.moved(table, rows), self.costs(table, rows), values, self.outside(rows))
 
     @abstractmethod
     def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
@@ -341,6 +356,14 @@ class SolvedSource(TableSource):
     def outside(self, rows: Rows = slice(None)) -> Bools:
         """Who starts outside the declared limits."""
         return self.problem.outside(self.facts(rows))
+
+    def led(self, table: RecourseTable, rows: Rows) -> Led:
+        """People encoded once, and what is set worked out once."""
+        problem, facts = self.problem, self.facts(rows)
+        picked, values = self._settings(table, rows, facts)
+        moved = propagate_as_stored(problem, facts, picked, values)[0]
+        costs = action_costs(problem, facts, picked, values)
+        return Led(facts, moved, costs, values[:, list(problem.acts)], problem.outside(facts))
 
     def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
         """Asked of the solver, once, for infeasible rows; noted when solving for others."""

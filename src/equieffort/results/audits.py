@@ -396,10 +396,11 @@ class Audit(NotionReadings, Shown):
         check_instance("centres", centres, Centres, "Centres() or Centres(each=1000)", optional=True)
         if not is_bands(bands):
             raise refused("bands", bands, "Jackknife(), PaperBands() or None")
-        bound = self.distance(distance)
+        check_distance(distance)
         # By its text, since anything may be among the quantiles; what is wrong with it is said below.
         key = (repr(quantiles), distance, include_favourable, centres, bands)
         if (kept := self._curves.get(key)) is None:
+            bound = self.distance(distance)
             n, codes = len(self.recourse), self.recourse.groups.codes
             people = np.arange(n) if include_favourable else np.flatnonzero(self.recourse.is_unfavourable)
             passing = isinstance(bound, PassingDistance)

@@ -27,7 +27,7 @@ from equieffort.effort.neighbours import Nearest, NearestK, Sweep, Unsaved, chec
 from equieffort.errors import EquieffortError, EquieffortWarning, collecting
 from equieffort.foundations.progress import Progress
 from equieffort.recourse.table import RecourseTable
-from equieffort.world.distances import Distance
+from equieffort.world.distances import Distance, MixedDistance
 from equieffort.world.opponents import Rest
 
 if TYPE_CHECKING:
@@ -61,7 +61,12 @@ def shown_quantiles(audit: Audit) -> list[float]:
 
 def shown_curve(audit: Audit) -> Curve:
     """The curve of the report."""
-    return audit.curve_of(shown_quantiles(audit), audit._distance_of(audit.neighbourhood))
+    distance = audit._distance_of(audit.neighbourhood)
+    found = audit.curve_of(shown_quantiles(audit), distance)
+    if is_drawn(found) and isinstance(audit._distances.get(distance), MixedDistance):
+        # Of so many people it takes as much memory as they do, and the curve is kept.
+        del audit._distances[distance]
+    return found
 
 
 def is_drawn(found: Curve) -> bool:

@@ -125,7 +125,10 @@ class Normalised(Distance):
                     fix=Setting("protected in distance"),
                 )
             names = [name for name in names if name not in schema.protected_columns]
-        kept, scales, constant, lacking = [], [], [], []
+        # Filled in column by column, since one more copy of everybody would be the largest thing in memory.
+        matrix = np.empty((len(data), len(names)))
+        kept: list[tuple[str, bool]] = []
+        scales, constant, lacking = [], [], []
         for name in names:
             column = encoding[name]
             values = column.encode(data[name])
@@ -135,7 +138,8 @@ class Normalised(Distance):
             if np.ptp(values) == 0:
                 constant.append(name)
                 continue
-            kept.append((name, values, column.is_category))
+            matrix[:, len(kept)] = values
+            kept.append((name, column.is_category))
             scales.append(1.0 if column.is_category else self.scale.of(name, values))
         if constant:
             warn(
@@ -144,14 +148,15 @@ class Normalised(Distance):
                 fix="Drop it, or name the features that the distance should use.",
             )
         if lacking:
-            self.refuse_or_tell(lacking, [name for name, _, _ in kept])
-        matrix = np.column_stack([values for _, values, _ in kept]) if kept else np.zeros((len(data), 0))
+            self.refuse_or_tell(lacking, [name for name, _ in kept])
+        if len(kept) < len(names):
+            matrix = np.ascontiguousarray(matrix[:, : len(kept)])
         return MixedDistance(
             matrix,
             np.array(scales, dtype=np.float64),
-            np.array([flag for _, _, flag in kept], dtype=bool),
+            np.array([flag for _, flag in kept], dtype=bool),
             self.power,
-            tuple(name for name, _, _ in kept),
+            tuple(name for name, _ in kept),
             tuple(lacking),
         )
 

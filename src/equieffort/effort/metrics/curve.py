@@ -146,6 +146,9 @@ def curve(
     grid = Grid.of(levels, slopes=isinstance(bands, Jackknife))
     give_back()
     engine = sweeper(distance, grid.thresholds, group, table.effort, groups)
+    # Arranging the people takes as much on the way as the sums over them will.
+    del group
+    give_back()
     shape = (len(where), len(levels), groups)
     size, acting, cost = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64), np.empty(shape)
     spreads: dict[tuple[Pair, str], Spread] = {}
@@ -245,6 +248,8 @@ class _Run:
             for leaving in leavings:
                 near = Near.of(around, self.grid, leaving.pair, units, ratio="ratio" in names)
                 leaving.add(near, around.first, self.weight[part])
+            # The next part's is as large, and two at a time would be the largest thing in memory.
+            del around
         size, acting, cost = (np.concatenate(parts) for parts in zip(*found, strict=True))
         whole = Around(size, acting, cost, np.empty((0, 0)))
         if pairs:

@@ -108,7 +108,8 @@ def sizes(entries: int) -> tuple[int, int, int]:
     """Levels of codes, shift from codes to buckets, and centres that share a tile: found by trying."""
     levels = min(max(1 << (2 * entries).bit_length(), 4096), 65536)
     buckets = 1024 if entries >= 50_000 else 512 if entries >= 5_000 else 256
-    share = 1 if entries <= 20_000 else 4 if entries <= 200_000 else 8
+    # Of a million entries eight codes each are 16 MB a thread, and hardly sooner than four.
+    share = 1 if entries <= 20_000 else 8 if 200_000 < entries < 500_000 else 4
     return levels, (levels // buckets).bit_length() - 1, share
 
 
