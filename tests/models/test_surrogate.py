@@ -177,6 +177,30 @@ def test_many_people_are_held_out_by_halves(kind: str, monkeypatch: pytest.Monke
     assert found.agreement == np.mean(held_out == Y)
 
 
+@pytest.mark.parametrize(("rarer", "most"), [(80, 60), (20, 120)])
+def test_of_very_many_people_some_are_learned_from_and_all_are_held_out(rarer, most, monkeypatch):
+    """No more than LEARNED, but so many that HALVES of the rarer outcome are among them on average."""
+    monkeypatch.setattr(surrogate, "LEARNED", 60)
+    monkeypatch.setattr(surrogate, "HALVES", 10)
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"a": rng.normal(size=240)})
+    labels = frame["a"].rank().to_numpy() <= rarer
+    learned, fit = [], LogisticRegression.fit
+
+    def noted(self, X, y, *more):
+        learned.append((len(y), int(y.sum())))
+        return fit(self, X, y, *more)
+
+    monkeypatch.setattr(LogisticRegression, "fit", noted)
+    found = train_surrogate("logistic", frame, labels, features=["a"], groups=np.full(240, "all"))
+    assert [n for n, _ in learned] == [240, most, most]
+    assert all(0 < yes < n for n, yes in learned)
+    # A line through sorted numbers: only people beside the threshold are decided otherwise.
+    assert len(found.held_out) == 240
+    assert found.agreement == pytest.approx((found.held_out == labels).mean())
+    assert found.agreement > 0.9
+
+
 @pytest.mark.parametrize(("rare", "folds"), [(2, 2), (3, 3), (4, 4), (5, 5), (9, 5)])
 def test_fewer_folds_for_a_rare_outcome(rare: int, folds: int) -> None:
     assert train(y=np.arange(N) < rare).folds == folds

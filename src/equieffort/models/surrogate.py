@@ -25,6 +25,9 @@ FOLDS = 5
 HALVES = 5_000
 """If so many people got the rarer outcome, two models fitted on half of the people each tell as much as five fitted on
 four fifths: everybody is held out once either way, and learning from half of so many costs hardly any agreement."""
+LEARNED = 100_000
+"""None of those models learns from more people than this, drawn at random, unless fewer than `HALVES` of the rarer
+outcome would be among them: it is the agreement of a model that learned from less, which is hardly lower."""
 REFUTED = 0.001
 """The level at which what is said of a surrogate counts as refuted by the record."""
 AT_ONCE = 1 << 16
@@ -253,8 +256,11 @@ def _held_out(
     scaler = model[0].named_transformers_.get("numbers")
     scales = hasattr(scaler, "fit_transform")
     numbers = frame[[name for name in frame.columns if _is_number(frame[name])]].to_numpy(dtype=np.float64)
-    held_out = np.empty_like(labels)
-    for kept, held in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(labels, labels):
+    held_out, draw = np.empty_like(labels), np.random.default_rng(random_state)
+    rarer = np.unique(labels, return_counts=True)[1].min()
+    most = max(LEARNED, -(-HALVES * len(labels) // rarer))
+    for others, held in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(labels, labels):
+        kept = others if len(others) <= most else np.sort(draw.choice(others, most, replace=False))
         scaled = clone(scaler).fit(numbers[kept]).transform(numbers) if scales else None
         fitted = clone(model[-1]).fit(_rows(encoded, scaled, kept), labels[kept])
         for start in range(0, len(held), AT_ONCE):
