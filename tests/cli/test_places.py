@@ -83,7 +83,8 @@ def holes(folder, call):
 
 def test_somebody_who_left_is_told_so(holes, call):
     done = call("explain", "out.audit", "--row", 3)
-    assert "Person 3 is in the data but not in 'out.audit': they left the audit" in done.stderr
+    assert "'3' left the audit: no value of 'income' is known." in done.stderr
+    assert "Code: DATA_LEFT_OUT" in done.stderr
     assert "is nobody's number" in call("explain", "out.audit", "--row", 900).stderr
 
 

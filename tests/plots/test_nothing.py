@@ -87,7 +87,9 @@ def test_where_nobody_has_a_route_pictures_are_drawn_or_say_why(nobody_can, name
 def test_behind_an_imputer_pictures_are_drawn_or_say_why(imputed, name):
     words = seen(imputed, name)
     assert "There is nothing to draw" not in words
-    if name in ("acr", "individual_acr", "situation_testing", "fairness_through_awareness", "notions"):
+    if name in ("acr", "individual_acr", "fairness_through_awareness", "notions"):
+        assert "Nobody can be compared: 'x', 'z' have missing values, and nothing else tells people apart." in words
+    if name == "situation_testing":
         assert "The distance uses 'x', which has missing values." in words
     if name == "boundary_distance":
         assert "weights of its own inputs are not known." in words
