@@ -375,13 +375,11 @@ def test_a_model_that_memory_is_too_short_for_is_asked_about_fewer():
 
 def test_who_ends_every_process_is_found_by_halves_and_named(tmp_path, monkeypatch):
     """Processes are really killed, again and again, until the one person is left."""
-    monkeypatch.setattr(dealing, "FIRST", 16)
-    monkeypatch.setattr(dealing, "MOST", 16)
     problem, X = deadly(tmp_path, 60, 150)
     # A search asks about the people whom the problem was made from, too: the one is not among them.
     rest = X.drop(index=137)
     problem = ee.RecourseProblem.of(problem.decision.classifier, rest, schema=problem.schema, scm=problem.scm)
-    X = X.iloc[130:146]
+    X = X.iloc[134:138]
     solver, kept = ee.Search(budget=20), tmp_path.with_name("kept")
     with pytest.raises(RunError) as caught:
         ee.solve(problem, X, solver=solver, n_jobs=2, checkpoint=ee.Checkpoint(kept))
