@@ -22,6 +22,8 @@ import equieffort as ee
 from equieffort.errors import ParameterError, RunError
 from equieffort.foundations import dealing
 from equieffort.foundations.workers import crew, work
+from equieffort.recourse.checkpoints import identity
+from equieffort.recourse.parts import SolveJob
 from equieffort.recourse.table import STORED, RecourseTable
 
 pytestmark = pytest.mark.usefixtures("quiet")
@@ -371,6 +373,14 @@ def test_a_model_that_memory_is_too_short_for_is_asked_about_fewer():
     said = [str(one.message) for one in kept if getattr(one.message, "code", "") == "RUN_MEMORY"]
     assert "GiB" in said[0]
     same(ee.solve(problem, X, solver=solver), found)
+
+
+def test_what_a_run_belongs_to_does_not_hang_on_the_memory_there_was():
+    problem, X = world(60)
+    job = SolveJob(problem, ee.Auto().select(problem).solver)
+    before = identity(job, X)
+    problem.decision.at_once.most = 20
+    assert identity(job, X) == before
 
 
 def test_who_ends_every_process_is_found_by_halves_and_named(tmp_path, monkeypatch):

@@ -33,6 +33,7 @@ from equieffort.foundations.arguments import check_flag, check_path
 from equieffort.foundations.dealing import Span
 from equieffort.foundations.saved import as_data, other_version, read_json
 from equieffort.foundations.version import __version__
+from equieffort.models.classifiers.decision import AtOnce
 from equieffort.recourse.parts import SolvedPart, SolveJob
 from equieffort.recourse.status import Infeasibility, Status, Termination
 from equieffort.recourse.table import STORED
@@ -85,7 +86,8 @@ class Checkpoint:
 def identity(job: SolveJob, people: pd.DataFrame) -> dict[str, str]:
     """What a run belongs to, by hash: the people, the model, the question, the solver and the versions."""
     problem = job.problem
-    question: Any = replace(problem, decision=replace(problem.decision, classifier=None))
+    # How many rows the model is asked about at once is the machine's affair.
+    question: Any = replace(problem, decision=replace(problem.decision, classifier=None, at_once=AtOnce()))
     # What of the model can be read follows from the model.
     question = replace(question, view=None)
     libraries = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba", "highspy")}

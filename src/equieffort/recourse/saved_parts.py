@@ -2,7 +2,8 @@
 
 The file says where the folder of the parts is, seen from itself, and gives the hash of each part: one that is missing
 or was changed is refused by its name. Statuses, costs, bounds and groups are checked and counted in one pass, some
-people at a time; nobody stays in memory, and everything is read from the parts when it is asked for.
+people at a time; the sorted efforts of the refused stay in memory, and all else is read from the parts when it is asked
+for.
 """
 
 from __future__ import annotations

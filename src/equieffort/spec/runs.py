@@ -344,7 +344,9 @@ def run_prepared(
         model=prepared.model_file,
         surrogate=surrogate,
         recorded=recorded,
-        left=done.provenance.left.beside(prepared.everybody.index.difference(prepared.people.index, sort=False)),
+        left=done.provenance.left.beside(
+            prepared.everybody.index[~prepared.everybody.index.isin(prepared.people.index)]
+        ),
     )
     every = sorted((*prepared.warnings, *done.warnings, *told_of_it), key=lambda warning: warning.code not in FIRST)
     told = [reworded(warning) for warning in every]

@@ -219,6 +219,11 @@ def test_what_is_done_with_missing_values_is_told_and_who_leaves_is_named(tmp_pa
     assert compare_audits(kept, kept).alone.empty
 
 
-def test_labels_of_audits_that_share_nobody_are_not_listed():
+def test_of_audits_that_share_nobody_nobody_is_listed_as_in_one_only():
+    """Two dates: of a million people each, everybody would be named."""
     X = people()
-    assert "By name" not in str(compare_audits(made(X), made(X.set_axis([f"q{k}" for k in range(len(X))]))))
+    found = compare_audits(made(X), made(X.set_axis([f"q{k}" for k in range(len(X))])))
+    assert found.matched == 0
+    assert "By name" not in str(found)
+    assert found.alone.empty
+    assert found.to_dict()["alone"] == []

@@ -131,7 +131,8 @@ class Measure(ABC):
     basis: ClassVar[Basis] = "refused"
     """The people it rests on."""
     adds: ClassVar[bool] = False
-    """Whether its estimate and its law are read from sums, so that nobody's own effort need be kept."""
+    """Whether its estimate and its law are read from sums, so that workers need not send anybody's own effort; a note
+    that looks at single efforts has them read where they are kept."""
     threshold: ClassVar[Threshold | None] = None
     """What a verdict can hold it against."""
     form: ClassVar[str] = "{:.3g}"

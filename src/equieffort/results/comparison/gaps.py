@@ -3,7 +3,8 @@
 RD is a difference of shares of the refused, here counted twice (`effort/inference/twice.py`): the interval keeps a
 width where everybody, or nobody, has a route. |RD| has grown where RD moved outwards, on the side where it lies now,
 and lies farther out than it lay on the other side before: where neither the interval of the change nor that of the sum
-of both RDs holds 0. Each asks with 2.5 %, and both must agree.
+of both RDs holds 0. Each asks with 2.5 %, and both must agree. Groups are taken to have nobody in common: whoever was
+in the one and is in the other counts as two people.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ def same_people(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> Pairs:
 
 
 def in_one_only(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> pd.DataFrame:
-    """A row a person in one of the audits: which one, their group, status and cost there."""
+    """A row a person in one of the audits: which one, their group, status and cost there; none where
+    all are others."""
     found = []
     for name, table, rows in (("first", a, pairs[:, 0]), ("second", b, pairs[:, 1])):
         alone = np.ones(len(table), dtype=bool)
@@ -82,7 +83,8 @@ def in_one_only(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> pd.DataFram
                 index=table.index[alone],
             )
         )
-    return pd.concat(found)
+    rows = pd.concat(found)
+    return rows if len(pairs) else rows[:0]
 
 
 def decided_otherwise(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> tuple[int, int]:

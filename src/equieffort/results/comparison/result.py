@@ -194,7 +194,8 @@ class AuditComparison(Shown):
     differences: tuple[Difference, ...] = ()
     """What was asked otherwise in the second audit."""
     alone: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """A row a person in one audit only: `audit` ("first", "second"), group, status and cost there."""
+    """A row a person in one audit only: `audit` ("first", "second"), group, status and cost there; no rows where
+    the audits have nobody in common."""
 
     @property
     def is_worse(self) -> bool:
@@ -245,9 +246,9 @@ class AuditComparison(Shown):
         return [*cells.to_string(index=False).splitlines(), *(f"{at} {remark}" for remark, at in numbers.items())]
 
     def _alone_words(self, columns: Sequence[str]) -> list[str]:
-        """Of each audit who is in it alone, by group, with the first of them; nothing where all are others."""
+        """Of each audit who is in it alone, by group, with the first of them."""
         lines = []
-        for audit, part in self.alone.groupby("audit") if self.matched else ():
+        for audit, part in self.alone.groupby("audit"):
             groups = []
             for group, people in part.groupby("group", sort=False):
                 refused = int((people["status"] != "not_needed").sum())
