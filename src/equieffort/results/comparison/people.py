@@ -83,8 +83,8 @@ def in_one_only(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> pd.DataFram
                 index=table.index[alone],
             )
         )
-    rows = pd.concat(found)
-    return rows if len(pairs) else rows[:0]
+    listed = pd.concat(found)
+    return listed if len(pairs) else listed[:0]
 
 
 def decided_otherwise(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> tuple[int, int]:
