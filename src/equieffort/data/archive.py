@@ -23,7 +23,7 @@ ALWAYS = 64 << 20
 PLAIN = "iufbMm"
 """Kinds of arrays that are stored: numbers, flags and dates without time zone."""
 LEVEL, PIECE, WORTH = 1, 1 << 14, 0.5
-"""How tightly members are packed, since time counts more than the last tenth of the size; only what packing halves is."""
+"""How tightly members are packed, since time counts more than size; and to which share packing must bring them."""
 WRITTEN = 1 << 20
 """Bytes that are packed at once."""
 SHORT = 2_000_000_000
